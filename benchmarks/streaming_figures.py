@@ -24,8 +24,8 @@ import torch
 from gridloom.emit.plots.chart import ticks
 from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.sampler import load_policy
 from gridloom.learn.placement.torch_policies import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.training import load_policy
 from gridloom.learn.placement.training_graphs import engine, problem_of
 from gridloom.mappers.spokes.problem import SpokesProblem
 
@@ -154,7 +154,7 @@ def reuse(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 
     Iteration 1 is zero-shot.
     """
-    kinds = {"shipped": lambda problem: load_policy(None), "from scratch": fresh("attention")}
+    kinds = {"shipped": lambda problem: load_policy(None, "ppo-attention"), "from scratch": fresh("attention")}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     return curves(
         runs("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, kinds, options, s)

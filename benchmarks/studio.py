@@ -1,6 +1,6 @@
 """The studio in a browser: its pictures for the documents, how fast it paints, and what watching a search costs.
 
-    python benchmarks/studio.py pictures -o docs/figures     # writes studio-*.png
+    python benchmarks/studio.py pictures -o docs/figures     # writes studio-*.png and report.png
     python benchmarks/studio.py speed [--mapping FILE]       # first paint, and frames while stepping a large mapping
     python benchmarks/studio.py watching [--runs 7]          # a search with and without a page that watches it
 
@@ -26,6 +26,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import gridloom as gl
+from gridloom.flow.display.report import result_page
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.mappers.budget import Progress
@@ -91,6 +92,16 @@ def pictures(folder: Path) -> None:
             page.click("#tab-compare")
             page.wait_for_selector("#figures", timeout=PATIENCE)
             save(page, folder / "studio-compare.png")
+        page = chromium.new_page(viewport={"width": 1280, "height": 860}, device_scale_factor=1)
+        page.goto(report(Path(work) / "report.html").as_uri())
+        save(page, folder / "report.png")
+
+
+def report(path: Path) -> Path:
+    """Write the report that `make demo` writes."""
+    asked = Request(source=str(REPOSITORY / "examples/kernels/fir.c"), arch="torus:4x4", seed=1, effort=20_000)
+    path.write_text(result_page(run(asked)), encoding="utf-8")
+    return path
 
 
 def map_here(page: Page) -> None:

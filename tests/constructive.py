@@ -101,7 +101,10 @@ class Constructor:
         for e in self.dfg.operand_edges(node):
             edge = self.dfg.edges[e]
             if edge.distance == 0 and edge.source in self.placed:
-                ready = max(ready, self.placed[edge.source].cycle)
+                placed = self.placed[edge.source]
+                tile = next((tile for tile in self.arch.tiles if tile.name == placed.place), None)
+                late = tile.latency_of(self.dfg.op_class(edge.source)) if tile else 0
+                ready = max(ready, placed.cycle + max(0, late - 1))
         return range(ready, ready + self.window)
 
     def _try_register(self, node: str, register: int) -> bool:

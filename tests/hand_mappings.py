@@ -340,9 +340,7 @@ def vpcma_three_rows() -> Mapping:
 
 def rdu_two_stages() -> Mapping:
     """DRAM -> gemm (8 cycles a firing) -> elementwise (5 cycles) -> DRAM, four vectors a firing on each edge."""
-    # The gemm is the slowest stage: one firing every 8 cycles, so the period is 8. A link carries a vector a cycle: 4
-    # of
-    # every 8 cycles.
+    # The DRAM channel of x gives a vector every 3 cycles, so the period is 12; the gemm is busy for 8 cycles of these.
     b = DfgBuilder("two_stages", "tensor")
     b.add("input", id="x", work=1)
     b.add("gemm", id="g", work=8)

@@ -14,6 +14,9 @@ A message names where (file, line, key), what was found, what was expected and h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class GridloomError(Exception):
     """Base class. ``str(error)`` is one message that a user can act on."""
@@ -31,6 +34,17 @@ class GridloomError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Errors travel back from worker processes; keyword-only arguments do not pickle by default.
         return (_rebuild, (type(self), self.message, self.where))
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Say where errors of the block happened, if they do not say so themselves."""
+    try:
+        yield
+    except GridloomError as error:
+        if error.where:
+            raise
+        raise error.at(where) from None
 
 
 def _rebuild(kind: type[GridloomError], message: str, where: str | None) -> GridloomError:

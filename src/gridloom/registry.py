@@ -177,8 +177,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "ppo": Mapper(
             {SPOKES: "gridloom.learn.placement.mapper:ppo"},
-            "a policy learned by reinforcement places the nodes",
-            "learn",
+            "a policy learned by reinforcement places the nodes, and annealing improves them",
         ),
         "spokes-random": Mapper(
             {SPOKES: "gridloom.mappers.spokes.random:spokes_random"}, "the best of random placements, a reference"
@@ -220,6 +219,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "sobel": Entry("gridloom.frontend.kernels.image:SOBEL", "edge strength over three rows"),
         "aes_column": Entry("gridloom.frontend.kernels.crypto:AES_COLUMN", "MixColumns of AES"),
         "md5_step": Entry("gridloom.frontend.kernels.crypto:MD5_STEP", "steps of MD5"),
+        "sorting_network": Entry("gridloom.frontend.kernels.sorting:SORTING_NETWORK", "sorting networks side by side"),
         "sha1_step": Entry("gridloom.frontend.kernels.crypto:SHA1_STEP", "steps of SHA-1"),
         "crc32": Entry("gridloom.frontend.kernels.loops:CRC32", "CRC-32 of a stream of bytes"),
         "bitcount": Entry("gridloom.frontend.kernels.loops:BITCOUNT", "ones in each word of an array"),
@@ -299,6 +299,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "tuned": Entry("gridloom.estimate.tuned:tuned", "rules whose numbers were fitted to measurements"),
         "wirelength": Entry("gridloom.estimate.wirelength:wirelength", "the mean length of the routes"),
+        "bottleneck": Entry("gridloom.estimate.bottleneck:bottleneck", "the busiest link or the slowest round trip"),
         "closed_form": Entry("gridloom.estimate.closed_form:closed_form", "the slowest round trip of packets decides"),
         "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
         "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),
@@ -338,6 +339,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
     },
     "suites": {
+        "se-strict": Entry(
+            "gridloom.flow.bench.suite:built_in", "44 kernels and random graphs on streaming engines, at level strict"
+        ),
         "se": Entry(
             "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, at both levels"
         ),
@@ -391,6 +395,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "mappability": Entry(
             "gridloom.learn.mappability.model:MODEL", "how many columns a graph needs on rows of ALUs", "learn"
+        ),
+        "initiation": Entry(
+            "gridloom.learn.initiation.model:MODEL", "which II a loop reaches on a modulo-scheduled array", "learn"
         ),
         "cost-model": Entry(
             "gridloom.learn.cost_model.model:MODEL", "how efficient a placement on a dataflow grid is", "learn"

@@ -52,8 +52,8 @@ def test_constants_and_streams_take_no_tile() -> None:
         ("streaming-engine:spokes=0", "spokes: expected 1 to 1024, found 0"),
         ("streaming-engine:delays=-1", "delays: expected 0 to 1048576, found -1"),
         ("streaming-engine:tile_memory=-1", "tile_memory: expected 0 to 1099511627776, found -1"),
-        ("streaming-engine:2x2", "rows: family 'streaming-engine' has no such parameter; it has: delays, latency, "
-         "level, operands, spokes, tile_memory, tiles"),
+        ("streaming-engine:2x2", "rows: family 'streaming-engine' has no such parameter; it has: delays, instructions, "
+         "latency, level, operands, spokes, tile_memory, tiles"),
     ],
 )  # fmt: skip
 def test_parameter_out_of_range_is_named(text: str, message: str) -> None:

@@ -168,3 +168,32 @@ def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monke
 def test_mistakes_about_areas_and_figures_are_named(gridloom, arguments, message):
     done = gridloom("bench", *arguments)
     assert (done.status, done.err) == (2, f"error: {message}\n")
+
+
+LOOPS = """\
+suite: loops
+budget: {effort: 20000}
+seeds: [1]
+sources: [kernel:iir]
+archs: ["torus:2x2"]
+"""
+
+
+def test_one_mapper_is_compared_with_itself_under_other_settings(gridloom, tmp_path):
+    (tmp_path / "loops.yaml").write_text(LOOPS)
+    done = gridloom("bench", "loops.yaml", "--mapper", "ramp,ramp:without=memory:first=10", "--jobs", "1", "--json")
+    assert (done.status, done.err) == (0, "")
+    assert [row["mapper"] for row in done.record["rows"]] == ["ramp", "ramp:without=memory:first=10"]
+    assert done.record["summary"]["loops"]["ratios"]["ramp:without=memory:first=10"]["all_cells"] == 1
+
+
+def test_the_processor_is_an_option_of_a_run(gridloom, tmp_path):
+    (tmp_path / "loops.yaml").write_text(LOOPS)
+    found = []
+    for text in ("width=1", "blocking=true,load=9"):
+        done = gridloom("bench", "loops.yaml", "--mapper", "ramp", "--jobs", "1", "--processor", text, "--json")
+        found.append(done.record["rows"][0]["sequential"])
+    assert found[0] < found[1]
+    wrong = gridloom("bench", "loops.yaml", "--processor", "cores=2")
+    assert wrong.status == 2
+    assert wrong.err.startswith("error: --processor: cores: processor 'of the comparison' has no such setting")

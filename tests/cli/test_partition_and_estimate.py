@@ -67,7 +67,24 @@ def test_estimate_says_width_and_reason(gridloom, lanes):
     done = gridloom("estimate", "kernel:cma_md5", "--arch", "vpcma", "--estimator", "bound")
     assert done.status == 1
     assert "25 constants, 16 registers" in done.out
-    assert gridloom("estimate", lanes, "--arch", "torus:4x4").status == 2
+    assert gridloom("estimate", lanes, "--arch", "mesh:4x4").status == 2
+
+
+def test_estimate_of_a_loop_on_a_modulo_array_says_the_ii(gridloom):
+    done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4", "--estimator", "bound", "--json")
+    assert done.status == 0, done.err
+    assert (done.record["ii"], done.record["mii"], done.record["confidence"]) == (2, 2, None)
+    done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4", "--json")
+    assert done.status == 0, done.err
+    assert done.record["estimator"] == "learned"
+    assert done.record["ii"] >= done.record["mii"]
+    assert 0 < done.record["confidence"] <= 1
+    done = gridloom("estimate", "kernel:fir", "--arch", "torus:4x4,mul=none", "--estimator", "bound")
+    assert done.status == 1
+    assert done.out.strip() == "fir is not expected to map onto torus:4x4,mul=none: no tile for mul"
+    done = gridloom("estimate", "kernel:fir", "--arch", "streaming-engine:8")
+    assert done.status == 2
+    assert "no array that loops share in time by registers or crossbars" in done.err
 
 
 def test_estimate_with_the_shipped_model(gridloom, lanes):

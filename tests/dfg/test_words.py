@@ -13,7 +13,8 @@ from tests.dfg.test_semantics import I32, run
 
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.interpreter import Stimulus, interpret, random_stimulus
-from gridloom.dfg.words import WordInterpreter, evaluate_word, narrowed, word_of
+from gridloom.dfg.ops import FUSED, OP_TABLE
+from gridloom.dfg.words import WordInterpreter, _long_word, evaluate_word, narrowed, widened, word_of
 from gridloom.errors import SimulationError
 
 WIDTHS = (2, 3, 4, 8, 13, 16, 24, 31, 32)
@@ -132,3 +133,36 @@ def test_other_domains_have_no_words_of_another_length() -> None:
     b.output(b.input("x"), "y")
     with pytest.raises(SimulationError, match="words of 8 bits mean something in 'i32' only"):
         WordInterpreter(b.build(), 8)
+
+
+INTEGER = [name for name, op in OP_TABLE["i32"].items() if op.op_class in ("alu", "mul", "div") or name in FUSED]
+
+
+@pytest.mark.parametrize("op", [name for name in INTEGER if name not in ("rotl", "mulh") and not name.startswith("f")])
+def test_long_words_follow_the_op_table(op: str) -> None:
+    """The rules for words above 32 bits, taken at 32, give what the kernels of the op table give."""
+    rng = random.Random(op)
+    shifts = "sh" in op
+    for _ in range(200):
+        words = [rng.choice([word_of(rng.getrandbits(32), 32), rng.randint(-2, 2), -(1 << 31)]) for _ in range(3)]
+        if shifts:
+            words[1] &= 31
+        arity = OP_TABLE["i32"][op].arity
+        assert word_of(_long_word(op, 32, *words), 32) == evaluate_word(op, 32, *words[:arity]), words
+
+
+@pytest.mark.parametrize(("op", "operands", "result"), [
+    ("add", ((1 << 39) - 1, 1), -(1 << 39)), ("lshr", (-1, 8), (1 << 32) - 1), ("clz", (1,), 39),
+    ("mulh", (1 << 38, 8), 2), ("rotl", (1 << 38, 2), 1), ("udiv", (-1, 2), (1 << 39) - 1), ("sext8", (255,), -1),
+])  # fmt: skip
+def test_ops_of_forty_bits(op: str, operands: tuple[int, ...], result: int) -> None:
+    assert evaluate_word(op, 40, *operands) == result
+
+
+def test_a_widened_stimulus_keeps_its_indices_and_its_low_bits() -> None:
+    given = Stimulus(iterations=3, streams={"x": np.array([5, -70_000, 1 << 30])}, liveins={"k": 65_535}, memory={})
+    wide = widened(given, 64)
+    assert wide.liveins == {"k": 65_535}
+    assert wide.streams["x"][0] == 5
+    assert (wide.streams["x"] & 0xFFFFFFFF).tolist() == [5, -70_000 & 0xFFFFFFFF, 1 << 30]
+    assert abs(int(wide.streams["x"][1])) > 1 << 40

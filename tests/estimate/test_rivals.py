@@ -8,11 +8,12 @@ import pytest
 from gridloom import registry
 from gridloom.archs import build
 from gridloom.estimate.closed_form import closed_form
-from gridloom.estimate.dataflow import Decisions, Pipeline, Ranged, pipeline, rooms
+from gridloom.estimate.dataflow import Decisions, Pipeline, Ranged, link_rates, pipeline, rooms
 from gridloom.estimate.tuned import Rules, Tuned, measures, predicted
 from gridloom.estimate.wirelength import AT_ZERO, PER_HOP, mean_hops, wirelength
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
+from gridloom.learn.cost_model.inference import MACHINE
 from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.transform.lower_tensor import lower
@@ -70,23 +71,45 @@ def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(
         ("rdu:8x8", None),
         ("rdu:16x8,memory_bytes=65536", None),
         ("rdu:8x8,fifo=32", "it was trained with fifo=16, and the array has 32"),
-        ("rdu:8x8,channels=4", "it was trained with channels=2, and the array has 4"),
+        ("rdu:8x8,channels=4", "it was trained with channels=1, and the array has 4"),
         ("rdu:32x8", "it was trained on 16 x 8 units, and the array has 32 x 8"),
     ],
 )
-def test_learned_model_says_where_it_was_not_trained(spec: str, reason: str | None):
+def test_learned_model_says_where_it_was_not_trained(monkeypatch: pytest.MonkeyPatch, spec: str, reason: str | None):
     model = registry.load("costs", "learned")()
     assert isinstance(model, Ranged)
+    monkeypatch.setitem(model.about, "machine", MACHINE)
     assert model.outside(lowered(spec)) == reason
 
 
-def test_search_outside_the_training_range_takes_the_closed_form_and_says_so():
+def test_weights_of_an_earlier_machine_are_not_asked(monkeypatch: pytest.MonkeyPatch):
+    model = registry.load("costs", "learned")()
+    monkeypatch.setitem(model.about, "machine", MACHINE - 1)
+    reason = "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
+    assert model.outside(lowered("rdu:8x8")) == reason
+
+
+def test_bottleneck_is_the_worst_of_round_trips_links_and_channels(found: Pipeline, decisions: Decisions):
+    model = registry.load("costs", "bottleneck")()
+    hops = np.diff(decisions.route_start).reshape(len(decisions), found.flows)
+    trips = (rooms(found) / found.rate / (2 * found.packet + 2 * hops - 1)).min(axis=1)
+    loads = link_rates(found, decisions, found.rate).max(axis=1)
+    said = model.efficiency(found, decisions)
+    assert (said <= np.minimum(1.0, np.minimum(trips, 1 / loads)) + 1e-12).all()
+    assert (said > 0).all()
+
+
+def test_search_outside_the_training_range_takes_the_bottleneck_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(registry.load("costs", "learned")().about, "machine", MACHINE)
     request = Request(
-        source="model:mlp,rows=4,width=64,layers=2", arch="rdu:4x4,fifo=32", effort=32, settings={"chains": 4}
+        source="model:mlp,rows=4,width=64,layers=2",
+        arch="rdu:4x4,fifo=32",
+        effort=32,
+        settings={"chains": 4, "cost": "learned"},
     )
     result = run(request)
     assert result.status == "mapped"
     assert result.remarks == (
-        "cost model 'learned' was replaced by 'closed_form': it was trained with fifo=16, and the array has 32",
+        "cost model 'learned' was replaced by 'bottleneck': it was trained with fifo=16, and the array has 32",
     )
     assert run(Request(**{**vars(request), "arch": "rdu:4x4"})).remarks == ()

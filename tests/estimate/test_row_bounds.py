@@ -15,10 +15,11 @@ from gridloom.archs import build
 from gridloom.archs.families import genmap as genmap_arch
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import DfgBuilder
-from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows, upon
-from gridloom.mappers.rows.problem import OP, RowGraph, flatten
-from gridloom.mappers.rows.screening import counted, too_high
+from gridloom.estimate.row_bounds import columns_needed, heard_in_row, register_rows, row_windows, upon
+from gridloom.mappers.rows.problem import CONST, OP, RowGraph, flatten
+from gridloom.mappers.rows.screening import counted, low_constants, screen, too_high
 from gridloom.mappers.rows.search import FIT, TURNS, Starts, narrowest, seed_of
+from gridloom.mapping.model import Failure
 
 
 def windows(graph: RowGraph, heard: int) -> tuple[list[int], list[int]]:
@@ -139,3 +140,66 @@ def test_ops_that_sit_high_need_columns() -> None:
     assert failure is not None
     assert (failure.demand, failure.bound) == ("4 ops in row 1 or above", "3 PEs there in 3 columns")
     assert too_high(flatten(b.build(), arch), arch, 4) is None
+
+
+# -- constant registers -----------------------------------------------------------------------------------------------
+
+
+def trees_of_constants(count: int) -> RowGraph:
+    """Trees of three levels, each of which reads a constant of its own at all four leaves: in row 0 of three."""
+    b = DfgBuilder("trees", "cma24")
+    inputs = [b.input(f"x{k}") for k in range(4)]
+    for k in range(count):
+        constant = b.const(100 + k)
+        leaves = [b.add("add", x, constant) for x in inputs]
+        halves = [b.add("xor", *leaves[:2]), b.add("xor", *leaves[2:])]
+        b.output(b.add("add", *halves), f"y{k}")
+    return flatten(b.build(), build("vpcma:3x12"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "rows"), [("vpcma:3x4", (0, 0, 1, 1, 2, 2)), ("vpcma:3x4,constants=4", (0, 0, 1, 2)), ("vpcma", None)]
+)
+def test_a_constant_register_serves_its_row_and_those_above(spec: str, rows: tuple[int, ...] | None) -> None:
+    expected = rows or tuple(sorted([*range(8), *range(8)]))
+    assert register_rows(build(spec)) == expected
+
+
+def test_constants_that_are_all_read_in_the_lowest_row_need_its_registers() -> None:
+    arch = build("vpcma:3x12")
+    assert screen(trees_of_constants(2), arch, 12) is None
+    failure = screen(trees_of_constants(3), arch, 12)
+    assert failure is not None
+    assert failure.constraint == "constant registers"
+    assert failure.demand == "3 constants with a reader in row 0 or below, whatever the placement"
+    assert failure.bound == "2 registers that serve rows 0 to 0"
+    assert narrowest(Starts(trees_of_constants(3), arch), 12).decided == "proof"
+    # A row more, and the readers of one constant sit a row higher.
+    assert screen(trees_of_constants(3), build("vpcma:4x12"), 12) is None
+
+
+@pytest.mark.parametrize("rows", [3, 4, 8])
+def test_no_graph_that_a_short_search_maps_is_refused(rows: int) -> None:
+    """Families of the mappability data with many constants for the rows: registers matter, and some graphs map."""
+    from gridloom.learn.mappability.random_graphs import draw
+
+    arch = build(f"vpcma:{rows}x12")
+    stop = np.zeros(1, dtype=np.uint8)
+    seen: set[bool] = set()
+    for family in range(60):
+        graph = flatten(draw(family, 0), arch)
+        if graph.count(CONST) < min(rows, 4) or screen(graph, arch, 12) not in (None, _by_registers(graph, arch)):
+            continue
+        refused = low_constants(graph, arch, 12) is not None
+        starts = Starts(graph, arch)
+        layout = starts.start(12, seed_of(0, 0), starts.moves(0.25), None, stop, stop, TURNS[0])
+        assert layout is not None
+        assert not (refused and layout.legal)
+        seen.add(layout.legal)
+    assert seen == {True, False}
+
+
+def _by_registers(graph: RowGraph, arch: Arch) -> Failure | None:
+    """The refusal by registers, where it is the first."""
+    failure = screen(graph, arch, 12)
+    return failure if failure is not None and failure.constraint == "constant registers" else None

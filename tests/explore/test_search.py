@@ -9,6 +9,7 @@ import pytest
 from gridloom.errors import OptionError
 from gridloom.explore import Exploration, explore, parse_space
 from gridloom.explore.points import Evaluated
+from gridloom.explore.space import Skip
 from gridloom.run import ExecutorSpec, Store, StoreError
 
 INLINE = ExecutorSpec(backend="inline")
@@ -119,8 +120,8 @@ def test_a_c_loop_is_judged_as_the_array_takes_it() -> None:
     source = str(Path(__file__).parents[2] / "examples" / "kernels" / "fir.c")
     space = parse_space(f"kernels: ['{source}']\narray: 'onehop:{{n}}x{{n}}'\nparameters: {{n: [2, 9]}}", "loop")
     small, large = (candidate(space, point) for point in space.grid())
-    assert probability("bounds", source, small) == 0.0
-    assert probability("bounds", source, large) == 1.0
+    assert probability(Skip(by="bounds"), source, small) == 0.0
+    assert probability(Skip(by="bounds"), source, large) == 1.0
 
 
 def test_the_learned_estimator_judges_arrays_of_rows() -> None:
@@ -128,8 +129,8 @@ def test_the_learned_estimator_judges_arrays_of_rows() -> None:
 
     text = "kernels: ['kernel:cma_md5', 'kernel:cma_rgb_to_ycc']\narray: 'vpcma:8x{n}'\nparameters: {n: [12]}"
     (one,) = (candidate(space, point) for space in [parse_space(text, "rows")] for point in space.grid())
-    assert probability("mappability", "kernel:cma_md5", one) == 0.0
-    assert 0.5 < probability("mappability", "kernel:cma_rgb_to_ycc", one) < 1.0
+    assert probability(Skip(by="mappability"), "kernel:cma_md5", one) == 0.0
+    assert 0.5 < probability(Skip(by="mappability"), "kernel:cma_rgb_to_ycc", one) < 1.0
 
 
 def test_keys_do_not_depend_on_where_the_code_is() -> None:
@@ -165,3 +166,25 @@ def test_a_point_that_is_proposed_again_is_not_counted_again(sample: int, counts
     found = explore(parse_space(BASE + rules, "tiny"), executor=INLINE)
     assert len(found.points) == 4
     assert (found.skipping.skipped, found.skipping.sampled) == counts
+
+
+def test_the_ii_estimator_judges_modulo_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gridloom.estimate.ii_estimate import IiEstimate
+    from gridloom.explore.points import candidate, probability
+    from gridloom.learn.initiation.model import InitiationModel
+    from gridloom.mapping.mii import mii
+
+    def certain_above(_self: object, dfg: object, arch: object) -> IiEstimate:
+        return IiEstimate(ii=3, mii=mii(dfg, arch), reason="told", confidence=0.9, reachable=(0.1, 0.9))
+
+    monkeypatch.setattr(InitiationModel, "estimate", certain_above)
+    text = "kernels: ['kernel:fir']\narray: 'torus:{n}x4'\nparameters: {n: [4]}"
+    (one,) = (candidate(space, point) for space in [parse_space(text, "tori")] for point in space.grid())
+    chances = [probability(Skip(by="ii", most=most), "kernel:fir", one) for most in (1, 2, 3)]
+    assert chances == [0.0, 0.1, 0.9]
+
+
+@pytest.mark.parametrize("rule", ["{by: ii}", "{by: bounds, most: 3}"])
+def test_a_rule_by_ii_needs_its_limit(rule: str) -> None:
+    with pytest.raises(OptionError, match="by: ii needs 'most', the highest II that is of use"):
+        parse_space(f"kernels: ['kernel:fir']\narray: 'torus:4x4'\nskip: {rule}", "tori")

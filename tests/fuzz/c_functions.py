@@ -72,7 +72,8 @@ def main() -> int:
         for kind in ("different", "refused"):
             for seed, text in row[kind].items():
                 print(f"{kind} {seed}: {text}")
-    totals = {key: sum(row[key] for row in rows) for key in ("equal", "mapped", "simulated")}
+    keys = ("equal", "mapped", "nests", "jams", "exchanged", "simulated")
+    totals = {key: sum(row.get(key, 0) for row in rows) for key in keys}
     for kind in ("different", "refused"):
         totals[kind] = sum(len(row[kind]) for row in rows)
     print(", ".join(f"{key} {value}" for key, value in totals.items()))

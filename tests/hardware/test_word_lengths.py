@@ -11,6 +11,7 @@ from tests.random_cases import legal_mappings
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.packets import pack, unpack
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping
@@ -39,6 +40,40 @@ def test_random_mappings_run_in_narrow_words(style: str, width: int, cosimulate:
 def test_many_random_mappings_run_in_narrow_words(style: str, width: int, cosimulate: Cosimulate) -> None:
     for number, mapping in enumerate(legal_mappings(style, 20)):
         assert cosimulate(mapping, seed=number, width=width) == (), f"mapping {number} on {mapping.arch.name}"
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_rotating", "torus_spill"])
+def test_mappings_made_by_hand_run_in_long_words(name: str, cosimulate: Cosimulate) -> None:
+    assert cosimulate(hand_mappings.LEGAL[name](), width=64) == ()
+    assert cosimulate(hand_mappings.LEGAL[name](), width=33) == ()
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize(("style", "width"), [("static", 40), ("modulo", 64)])
+def test_random_mappings_run_in_long_words(style: str, width: int, cosimulate: Cosimulate) -> None:
+    for number, mapping in enumerate(legal_mappings(style, 2)):
+        assert cosimulate(mapping, seed=number, width=width) == (), f"mapping {number} on {mapping.arch.name}"
+
+
+@pytest.mark.tools
+@pytest.mark.slow
+@pytest.mark.parametrize(("style", "width"), [(s, w) for s in ("static", "modulo") for w in (33, 48, 64)])
+def test_many_random_mappings_run_in_long_words(style: str, width: int, cosimulate: Cosimulate) -> None:
+    for number, mapping in enumerate(legal_mappings(style, 20)):
+        assert cosimulate(mapping, seed=number, width=width, stall=number) == (), f"{number} on {mapping.arch.name}"
+
+
+def test_long_words_take_two_packets_and_come_back() -> None:
+    configuration = configure(hand_mappings.torus_rotating())
+    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(width=64)))
+    fields = encode(configuration, hardware)
+    read = unpack(hardware, pack(hardware, fields))
+    for name, unit in fields.units.items():
+        assert read.units[name].values == unit.values
+        assert read.units[name].registers == unit.registers
+    halves = {packet.offset >> 2 for packet in pack(hardware, fields) if packet.region == 1}
+    assert halves == {0, 1}
 
 
 def quotient_of(constant: int) -> Mapping:
@@ -91,18 +126,3 @@ def test_given_live_ins_have_to_fit_a_word() -> None:
     encode(configuration, hardware, {"k": 65535})
     with pytest.raises(MappingError, match=r"^live-in 'k': 65536 does not fit words of 16 bits; raise width$"):
         encode(configuration, hardware, {"k": 65536})
-
-
-def test_floating_point_has_no_hardware() -> None:
-    b = DfgBuilder("singles", "f32")
-    b.output(b.add("fmul", b.input("x"), b.const(1.5), id="q"), "y")
-    whole = quotient_of(3)
-    numbers = {(e.source, e.target): k for k, e in enumerate(b.build().edges)}
-    renumbered = tuple(
-        type(r)(edge=numbers[whole.dfg.edges[r.edge].source, whole.dfg.edges[r.edge].target], hops=r.hops)
-        for r in whole.routes
-    )
-    mapping = Mapping(dfg=b.build(), arch=whole.arch, ii=1, settings={}, instances=whole.instances, routes=renumbered)
-    message = "graph 'singles' is in domain 'f32'; this hardware computes 'i32': no hardware is generated for floating"
-    with pytest.raises(MappingError, match=message):
-        fitted(configure(mapping))

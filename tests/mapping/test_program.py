@@ -90,7 +90,7 @@ def test_program_is_read_back_as_it_was_written() -> None:
     [
         (("gridloom-program", "gridloom-mapping"), 'expected "format": "gridloom-program"'),
         (('"base": 0', '"base": -1'), "base: expected a number of iterations or tiles, found -1"),
-        (('"kind": "load"', '"kind": "post"'), "kind: expected transfer, load, start, found 'post'"),
+        (('"kind": "load"', '"kind": "post"'), "kind: expected transfer, load, start, branch, found 'post'"),
         (('"channels"', '"canals"'), "a key is missing or of the wrong type: 'channels'"),
     ],
 )

@@ -13,8 +13,9 @@ from gridloom.mappers.budget import Budget
 from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping.model import Mapping
 from gridloom.mapping.program import Channel, Flow, Program
-from gridloom.sim import together
-from gridloom.sim.together import reference, simulate_program
+from gridloom.sim.flow_part import FlowPart
+from gridloom.sim.program_reference import reference
+from gridloom.sim.together import simulate_program
 
 ARCH = build("streaming-engine:12,spokes=8")
 
@@ -123,7 +124,7 @@ def test_started_flow_begins_after_the_other_has_ended() -> None:
 
 def test_flow_that_does_not_wait_for_its_messages_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     program = joined([flow("a", affine(3), 7), flow("b", affine(5), 1)], transfer("a", "b"))
-    monkeypatch.setattr(together._Part, "ready", lambda part: True)
+    monkeypatch.setattr(FlowPart, "ready", lambda part: True)
     verdict = simulate_program(program)
     assert not verdict.ok
     assert verdict.mismatches[0].what == "flow b: output y"
@@ -161,3 +162,140 @@ def test_stream_that_only_passes_is_refused() -> None:
 def test_same_seed_gives_the_same_cycles() -> None:
     program = joined([flow("a", affine(3), 2), flow("b", affine(5), 1)], transfer("a", "b"))
     assert simulate_program(program, seed=4) == simulate_program(program, seed=4)
+
+
+# -- branches, loops and limits -------------------------------------------------------------------------------------
+
+
+def countdown() -> Dfg:
+    """One step: left = left - 1, total = total + left; go while left > 0."""
+    b = DfgBuilder("countdown")
+    left = b.add("sub", b.livein("left"), b.const(1), id="l", liveout="left_now")
+    b.add("add", left, b.livein("total"), id="s", liveout="total_now")
+    b.add("gt", left, b.const(0), id="g", liveout="go")
+    return b.build()
+
+
+def limited() -> Dfg:
+    """left = x & 15, as a live-out: how often the loop runs."""
+    b = DfgBuilder("limited")
+    b.add("and", b.input("x"), b.const(15), id="m", liveout="count")
+    return b.build()
+
+
+def loop(**settings: int) -> Program:
+    """Seed of the loop from a stream, the loop itself, and a flow that takes its result."""
+    flows = [
+        flow("first", limited(), 2, 3),
+        flow("loop", countdown(), 2, 1),
+        flow("last", affine(3, livein=True), 2, 4),
+    ]
+
+    def branch(source: str, target: str, **condition: str) -> Channel:
+        return Channel(kind="branch", source=source, target=target, **condition)  # type: ignore[arg-type]
+
+    def load(source: str, value: str, target: str, into: str) -> Channel:
+        return Channel(kind="load", source=source, target=target, value=value, into=into)
+
+    return joined(
+        flows,
+        load("first", "count", "loop", "left"),
+        branch("first", "loop"),
+        load("loop", "left_now", "loop", "left"),
+        load("loop", "total_now", "loop", "total"),
+        load("loop", "total_now", "last", "k"),
+        branch("loop", "loop", when="go"),
+        branch("loop", "last", unless="go"),
+    )
+
+
+def test_loop_of_flows_ends_when_its_data_say_so() -> None:
+    program = loop()
+    for seed in range(6):
+        verdict = simulate_program(program, seed=seed, latencies=(1, 40))
+        assert verdict.ok, verdict.mismatches
+        stimuli, shown = reference(program, seed)
+        turns = max(1, int(stimuli["first"].streams["x"][2]) & 15)
+        runs = {run.flow: run.activations for run in verdict.flows}
+        assert runs == {"first": 1, "loop": turns, "last": 1}
+        assert shown["loop"].liveouts["left_now"] in (0, -1)
+
+
+def test_flows_of_a_loop_hand_streams_on_in_every_turn() -> None:
+    produce, consume = flow("produce", affine(3, livein=True), 2, 5), flow("consume", running_sum(), 3, 5)
+    count = flow("count", countdown(), 2, 1)
+    channels = [
+        Channel(kind="branch", source="host", target="count"),
+        Channel(kind="load", source="count", target="count", value="left_now", into="left"),
+        Channel(kind="load", source="count", target="produce", value="left_now", into="k"),
+        Channel(kind="branch", source="count", target="produce", when="go"),
+        Channel(kind="branch", source="count", target="consume", when="go"),
+        transfer("produce", "consume"),
+        Channel(kind="branch", source="consume", target="count"),
+    ]
+    program = joined([count, produce, consume], *channels)
+    program = dataclasses.replace(program, channels=(Channel(kind="load", source="few", target="count", value="count",
+        into="left"), *program.channels), flows=(*program.flows, flow("few", limited(), 2, 2)))  # fmt: skip
+    program = dataclasses.replace(program, channels=tuple(
+        dataclasses.replace(c, source="few") if c.source == "host" else c for c in program.channels))  # fmt: skip
+    verdict = simulate_program(program, latencies=(1, 30))
+    assert verdict.ok, verdict.mismatches
+    runs = {run.flow: run.activations for run in verdict.flows}
+    assert runs["produce"] == runs["consume"] == runs["count"] - 1
+
+
+def test_full_channel_holds_its_source_up_and_changes_no_value() -> None:
+    program = joined([flow("a", affine(3), 1), flow("b", affine(5), 7)], transfer("a", "b"))
+    narrow = dataclasses.replace(program, channels=(dataclasses.replace(program.channels[0], capacity=2),))
+    free, held = simulate_program(program, latencies=(5,)), simulate_program(narrow, latencies=(5,))
+    assert free.ok and held.ok
+    assert held.waiting["transfer a.y -> b.x"] <= 2 < free.waiting["transfer a.y -> b.x"]
+    waited = {run.flow: run.waited for run in held.flows}
+    assert waited["a"] > 50
+
+
+def test_deadlock_names_what_every_flow_waits_for() -> None:
+    # The target reads its second stream two iterations behind the first, and the channel has one place only.
+    b = DfgBuilder("split")
+    x = b.add("add", b.input("x"), b.const(1))
+    b.output(x, "y")
+    b.output(b.add("mul", "x", b.const(3)), "z")
+    source = b.build()
+    c = DfgBuilder("join")
+    c.add("input", id="u", variable="u")
+    early = c.add("add", c.input("v"), c.const(1), id="e")
+    c.add("add", early, id="s", liveout="last")
+    c.carry("u", "s", operand=1, distance=3, initial=[0, 0, 0])
+    target = c.build()
+    channels = (
+        dataclasses.replace(transfer("a", "b", "y", "v"), capacity=1),
+        dataclasses.replace(transfer("a", "b", "z", "u"), capacity=1),
+    )
+    program = joined([flow("a", source, 2, 12), flow("b", target, 2, 12)], *channels)
+    with pytest.raises(SimulationError) as error:
+        simulate_program(program, latencies=(3,))
+    assert "deadlock in cycle" in str(error.value)
+    assert "flow a waits for a place on transfer a.z -> b.u (capacity 1)" in str(error.value)
+    assert "flow b waits for iteration" in str(error.value)
+
+
+def test_loop_without_an_end_is_named() -> None:
+    once = flow("a", countdown(), 2, 1)
+    again = [Channel(kind="branch", source="host", target="a"), Channel(kind="branch", source="a", target="a")]
+    with pytest.raises(SimulationError, match="runs for more than 20000 activations"):
+        simulate_program(joined([once], *again))
+
+
+def test_memory_replies_hold_a_flow_up_and_change_no_value() -> None:
+    program = joined([flow("a", stored("A"), 8, iterations=10)])
+    quick = simulate_program(program, latencies=(1,))
+    slow = simulate_program(program, latencies=(1,), memory=40, outstanding=1)
+    assert quick.ok and slow.ok
+    assert slow.flows[0].waited > 50 > quick.flows[0].waited
+
+
+@pytest.mark.slow
+def test_loop_of_flows_is_right_a_thousand_times() -> None:
+    program = loop()
+    for seed in range(1000):
+        assert simulate_program(program, seed=seed, latencies=(1 + seed % 50,), runs=1).ok

@@ -76,6 +76,16 @@ def test_a_search_is_stopped_and_gives_what_it_has(studio: Studio) -> None:
     assert studio.ended(job["id"])["state"] in ("done", "failed", "stopped", "error")
 
 
+def test_a_page_that_missed_events_can_ask_for_the_searches(studio: Studio, mapped: str) -> None:
+    assert mapped in {job["result"] for job in studio.ask("jobs")}
+
+
+def test_a_run_with_the_same_data_is_run_once(studio: Studio, mapped: str) -> None:
+    first = studio.session.run(mapped, {"iterations": 3})
+    assert studio.session.run(mapped, {"iterations": 3}) is first
+    assert studio.session.run(mapped, {"iterations": 4}) is not first
+
+
 def test_a_failure_opens_with_its_reasons(studio: Studio) -> None:
     job = studio.ask("map", {"source": "fir.c", "arch": {"arch": "torus:2x2"}, "ii": 2, "effort": 100})
     ended = studio.ended(job["id"])

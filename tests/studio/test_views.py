@@ -89,7 +89,7 @@ def test_the_modules_of_the_page_can_be_joined() -> None:
     for entry in ("main.js", "shared.js"):
         script = bundle(entry, modules)
         assert "import {" not in script and "export " not in re.sub(r'"[^"]*"', "", script)
-    assert set(page.modules()) & set(drawing_modules()) == set(), "names are unique, since files are served by name"
+    assert set(page.modules()) & set(drawing_modules()) == set(), "names are unique, since they are joined by name"
 
 
 def test_modules_that_cannot_be_joined_are_refused() -> None:

@@ -341,6 +341,8 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
             made.rdu(), "g->e", f"cu_0_0.out cu_0_0>sw_1_1 {AROUND} {ANOTHER} sw_1_1>cu_1_1 cu_1_1.in0"
         ),
     ],
+    "packet": [lambda: with_packets(9), lambda: with_packets(9, "rdu:2x2,switch_buffer=8")],
+    "turns": [lambda: round_trip()],
     "rates": [inconsistent, endless],
     "deadlock": [
         made.reconvergent,
@@ -390,6 +392,54 @@ def vpcma_loop() -> Mapping:
             "q->p": "pe_0_1.out@0 pe_0_1.w@0 pe_0_0.in1@0",
         },
     )
+
+
+def with_packets(tokens: int, spec: str = "rdu:2x2") -> Mapping:
+    """Two stages, the first of which sends packets of so many vectors to the second."""
+    mapping = made.rdu(spec)
+    edges = tuple(replace(edge, tokens=tokens) if edge.target == "e" else edge for edge in mapping.dfg.edges)
+    return replace(mapping, dfg=replace(mapping.dfg, edges=edges))
+
+
+def round_trip(first: str = "sw_0_0 sw_0_1 sw_1_1") -> Mapping:
+    """Four flows around the four switches of a unit, each over two links of the circle."""
+    nodes = (("p", "gemm"), ("q", "elementwise"), ("m", "buffer"), ("n", "buffer"), ("o", "output"))
+    dfg = Dfg(
+        name="round trip",
+        domain="tensor",
+        nodes=tuple(Node(id=name, op=op) for name, op in nodes),
+        edges=(
+            Edge(source="p", target="q"),
+            Edge(source="n", target="m"),
+            Edge(source="q", target="o"),
+            Edge(source="m", target="n", distance=1),
+        ),
+    )
+    places = {"p": "cu_0_0", "q": "cu_1_1", "m": "mu_1_0", "n": "mu_0_1", "o": "dram_left_0"}
+
+    def way(*tiles: str) -> str:
+        return " ".join([f"{tiles[0]}.out", *(f"{a}>{b}" for a, b in pairwise(tiles)), f"{tiles[-1]}.in0"])
+
+    return sketch(
+        dfg,
+        "rdu:2x2",
+        {name: (tile, 0) for name, tile in places.items()},
+        {
+            "p->q": way("cu_0_0", *first.split(), "cu_1_1"),
+            "n->m": way("mu_0_1", "sw_0_1", "sw_1_1", "sw_1_0", "mu_1_0"),
+            "q->o": way("cu_1_1", "sw_1_1", "sw_1_0", "sw_0_0", "dram_left_0"),
+            "m->n": way("mu_1_0", "sw_1_0", "sw_0_0", "sw_0_1", "mu_0_1"),
+        },
+    )
+
+
+def test_four_flows_around_a_unit_may_wait_for_each_other():
+    assert [str(violation) for violation in legal(round_trip())] == [
+        "turns at the routes: found links that wait for each other: sw_0_0>sw_0_1 -> sw_0_1>sw_1_1 -> sw_1_1>sw_1_0 -> "
+        "sw_1_0>sw_0_0 -> sw_0_0>sw_0_1; allowed: no circle of such waits"
+    ]
+    # One of them by a way of its own opens the circle.
+    assert legal(round_trip("sw_1_1")) == []
 
 
 def circle(takes: int) -> Mapping:

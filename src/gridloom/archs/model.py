@@ -117,6 +117,8 @@ class Tile:
     delays: int | None = None
     #: Slots of the context memory; None: no limit.
     contexts: int | None = None
+    #: Different ops that the instruction RAM holds, which the slots choose from; None: one for every slot.
+    instructions: int | None = None
     #: Words of the constant store: constants, live-ins that need no register, and initial values; None: no limit.
     constants: int | None = None
     #: Elastic arrays: tokens that fit in one input buffer, or that a memory unit holds. Spokes: variables per tile.
@@ -279,6 +281,9 @@ class Arch:
     word: int = 32
     #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
     links_per_cycle: int | None = None
+    #: Loops around a launched one that the array's loop controller restarts it for; 0: the host starts every launch.
+    #: Only the schedule of functions asks for it, so that it is no part of the fingerprint.
+    loop_levels: int = 0
     #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
     #: everything else here, and are not part of the fingerprint.
     traits: frozenset[str] = frozenset()

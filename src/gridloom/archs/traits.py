@@ -31,6 +31,7 @@ TRAITS: Final[Mapping[str, str]] = {
     "partial": "Some tile runs only some ops of an op class.",
     "banks": "Arrays of the program lie in memory banks, which start a few accesses per cycle from some tiles.",
     "constant_stores": "Some tile keeps only so many constants and initial values.",
+    "loop_controller": "The array starts a loop again for the next iteration of the loops around it, without the host.",
     "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
     "wraps": "Links join the opposite borders of the array.",
     "hexagonal": "A tile has six neighbours, and odd rows are drawn half a tile to the right.",

@@ -28,6 +28,7 @@ from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
 from gridloom.cli.commands.studio_command import studio
 from gridloom.cli.commands.synth_command import synth
+from gridloom.cli.commands.system_command import system
 from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
 
@@ -63,10 +64,11 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("bench", bench, "Run a suite: every source on every array."),
     ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
     ("synth", synth, "Place an array on an FPGA: LUTs, clock, bitstream."),
+    ("system", system, "Run a C program on a RISC-V core with an array."),
     ("vpr", vpr, "Write files for VPR, and compare its placements."),
     ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),
-    ("estimate", estimate, "Estimate the columns that a graph needs."),
+    ("estimate", estimate, "Estimate the columns that a graph needs, or the II of a loop."),
     ("mappability-figure", mappability_figure, "Chart the mappable share of graphs by their size."),
     ("train", train, "Train a model, or make the data it learns from."),
     ("eval", evaluate, "Measure a model on data it has not seen."),

@@ -27,6 +27,21 @@ def _seed(value: int) -> int:
     return value
 
 
+# -- data of a function ------------------------------------------------------------------------------------------------
+
+Numbers = Annotated[
+    list[str] | None,
+    typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
+]
+DataFiles = Annotated[
+    list[str] | None,
+    typer.Option("--data", metavar="NAME=FILE", help="An array from a .npy file, or all of a .npz file."),
+]
+RandomSeed = Annotated[
+    int | None,
+    typer.Option("--random", metavar="SEED", min=0, help="Make up what is not given from this seed."),
+]
+
 # -- what is worked on ------------------------------------------------------------------------------------------------
 
 Source = Annotated[
@@ -46,6 +61,15 @@ Arch = Annotated[
         "--arch",
         metavar="ARCH",
         help="The array: a family with parameters (mesh:5x5, torus:4x4,regs=4) or a YAML file.",
+        autocompletion=offer_names("archs"),
+    ),
+]
+EstimatedArch = Annotated[
+    str,
+    typer.Option(
+        "--arch",
+        metavar="ARCH",
+        help="The array: one with ports in its columns such as vpcma, or a modulo-scheduled one such as torus:4x4.",
         autocompletion=offer_names("archs"),
     ),
 ]

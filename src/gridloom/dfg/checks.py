@@ -22,6 +22,8 @@ MAX_EDGES: Final = 1_000_000
 MAX_DISTANCE: Final = 4096
 #: Words of all arrays together.
 MAX_WORDS: Final = 1 << 24
+#: Parts of a result that edges may carry: their numbers go into the values of tokens.
+MOST_PARTS: Final = 1 << 20
 
 
 def check(dfg: Dfg) -> None:
@@ -142,6 +144,8 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
     if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
         rates = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
         raise DfgError(f"has {rates}; expected at least 1", where=here)
+    if not 0 <= edge.part < MOST_PARTS:
+        raise DfgError(f"has part {edge.part}; expected 0 to {MOST_PARTS - 1}", where=here)
     if edge.carries_value and dfg.op(edge.source).name == "output":
         raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:

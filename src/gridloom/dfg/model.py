@@ -89,6 +89,9 @@ class Edge:
     takes_every: int = 1
     #: Tensor graphs: tokens of the target's input buffer that the edge may use; none: all that the tile has.
     room: int | None = None
+    #: Tensor graphs: which part of the source's result it carries. Edges of one source with the same part, tokens and
+    #: ``puts_every`` carry the same tokens: a multicast, sent once over the links that their routes begin with alike.
+    part: int = 0
 
     @property
     def carries_value(self) -> bool:

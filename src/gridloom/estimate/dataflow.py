@@ -49,6 +49,8 @@ class Pipeline:
     packet: Ints
     rate: Floats
     peak: Floats
+    #: Flow -> its multicast tree: flows of one tree carry the same vectors, once over the links that they share.
+    tree: Ints
     #: Number of links of the array; their numbers follow its resources.
     links: int
 
@@ -135,6 +137,9 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
     work = np.array([node.work for node in dfg.nodes], dtype=np.float64)
     source = np.array([dfg.index[edge.source] for edge in dfg.edges], dtype=np.int64)
     packet = np.array([edge.tokens for edge in dfg.edges], dtype=np.int64)
+    trees: dict[tuple[str, int, int, int], int] = {}
+    for e in dfg.edges:
+        trees.setdefault((e.source, e.part, e.tokens, e.puts_every), len(trees))
     return Pipeline(
         dfg=dfg,
         arch=arch,
@@ -148,6 +153,7 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
         packet=packet,
         rate=carried / bound,
         peak=np.minimum(1.0, packet / work[source]) if len(source) else np.zeros(0),
+        tree=np.array([trees[e.source, e.part, e.tokens, e.puts_every] for e in dfg.edges], dtype=np.int64),
         links=int(np.count_nonzero(arch.kind == Kind.LINK)),
     )
 
@@ -169,18 +175,17 @@ def _op(dfg: Dfg, k: int) -> str:
 
 
 def link_rates(pipeline: Pipeline, decisions: Decisions, flow_rate: Floats) -> Floats:
-    """Decision, link -> the sum of ``flow_rate`` (one number for each flow) over the flows that use the link.
+    """Decision, link -> the sum of ``flow_rate`` (one number for each flow) over the trees that use the link.
 
     With ``pipeline.rate`` it is what flows send on average at full speed, with ``pipeline.peak`` what they may send at
-    the same time. Linear in the hops.
+    the same time. Flows of one tree count once on a link. Linear in the hops.
     """
-    count = len(decisions)
-    lengths = np.diff(decisions.route_start)
-    offset = np.repeat(np.arange(count), pipeline.flows) * pipeline.links
-    where = np.repeat(offset, lengths) + decisions.route_links
-    weights = np.repeat(np.tile(flow_rate, count), lengths)
-    rate_of_link: Floats = np.bincount(where, weights, count * pipeline.links).astype(np.float64, copy=False)
-    return rate_of_link.reshape(count, pipeline.links)
+    from gridloom.estimate.tree_loads import add_trees
+
+    loads = np.zeros((len(decisions), pipeline.links))
+    order = np.argsort(pipeline.tree, kind="stable").astype(np.int64)
+    add_trees(loads, decisions.route_start, decisions.route_links, order, pipeline.tree, flow_rate)
+    return loads
 
 
 def rooms(pipeline: Pipeline) -> Ints:

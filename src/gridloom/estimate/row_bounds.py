@@ -8,11 +8,18 @@ lower row. That gives the lowest row of every op, as a longest path does:
 
 A graph whose ops go above the last row does not fit, and the ops whose lowest row is r or more have to find room in
 the rows from r on. Linear in nodes and edges.
+
+Constant registers give a second proof. A register serves a row and those above it, so each constant needs a register
+whose row is no higher than its lowest reader. Were all readers of a constant to sit in row r or above, what depends on
+them would be pushed up, at some r beyond the last row or the PEs there: that is the latest row of the constant's
+register. More constants with the latest row r or less than there are registers that serve row r do not fit (Hall's
+theorem for intervals with one common end). A pass over the graph for each constant and a few rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -100,6 +107,132 @@ def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: 
             beside = sum(row >= lowest[a] for row in rows)
             above[a] = max(above[a], above[b] + (beside > heard))
     return lowest, above
+
+
+@lru_cache(maxsize=64)
+def register_rows(arch: Arch) -> tuple[int, ...]:
+    """For each constant register the lowest row whose ops its value can get to, in ascending order.
+
+    Empty where the array has no such registers, or where values can come down. Linear in the arcs for each register.
+    """
+    if heard_in_row(arch) is None:
+        return ()
+    after: dict[int, list[int]] = {}
+    for source, target in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True):
+        after.setdefault(source, []).append(target)
+    rows = []
+    for k, tile in enumerate(arch.tiles):
+        if tile.kind == "const":
+            seen = set(np.flatnonzero(arch.tile == k).tolist())
+            waiting = list(seen)
+            while waiting:
+                new = [target for target in after.get(waiting.pop(), ()) if target not in seen]
+                seen.update(new)
+                waiting += new
+            reached = [arch.tiles[arch.tile[r]].row for r in seen if _is_operand(arch, r)]
+            rows.append(min(reached, default=arch.rows))
+    return tuple(sorted(rows))
+
+
+def _is_operand(arch: Arch, resource: int) -> bool:
+    """Whether a resource is an operand of a PE."""
+    tile = int(arch.tile[resource])
+    return bool(arch.kind[resource] == Kind.IN) and tile >= 0 and arch.tiles[tile].kind == "pe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterDemand:
+    """Constants that all need a register of a low row: more of them than there are."""
+
+    #: The highest row whose registers serve them, how many there are, and how many are asked for.
+    row: int
+    registers: int
+    constants: int
+
+
+def short_of_registers(
+    is_op: Sequence[bool],
+    edges: Sequence[tuple[int, int]],
+    is_constant: Sequence[bool],
+    heard: int,
+    registers: Sequence[int],
+    size: tuple[int, int],
+) -> RegisterDemand | None:
+    """Return why the constants of a graph do not fit their registers on (rows, columns); None: nothing is proved.
+
+    ``registers`` has the row that each register serves first, in ascending order; ``edges`` has no cycles.
+    """
+    rows, columns = size
+    readers: dict[int, list[int]] = {n: [] for n, constant in enumerate(is_constant) if constant}
+    for a, b in edges:
+        if is_constant[a] and is_op[b]:
+            readers[a].append(b)
+    read = [mine for mine in readers.values() if mine]
+    # Only rows that serve fewer registers than there are constants can be short of them.
+    served = [sum(row <= r for row in registers) for r in range(rows)]
+    asked = [r for r in range(rows) if served[r] < len(read)]
+    if not asked or not registers:
+        return None
+    climb = _Climb(is_op, edges, heard)
+    latest = [climb.latest(mine, max(asked) + 1, rows, columns) for mine in read]
+    for r in asked:
+        count = sum(row <= r for row in latest)
+        if count > served[r]:
+            return RegisterDemand(row=r, registers=served[r], constants=count)
+    return None
+
+
+class _Climb:
+    """Lowest rows of the ops of a graph when some of them have to sit higher than they could."""
+
+    def __init__(self, is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> None:
+        self.heard = heard
+        makers: list[set[int]] = [set() for _ in is_op]
+        readers: list[list[int]] = [[] for _ in is_op]
+        for a, b in edges:
+            if is_op[a] and is_op[b] and a not in makers[b]:
+                makers[b].add(a)
+                readers[a].append(b)
+        waiting = [len(mine) for mine in makers]
+        order = [n for n, count in enumerate(waiting) if count == 0]
+        for n in order:
+            for b in readers[n]:
+                waiting[b] -= 1
+                if waiting[b] == 0:
+                    order.append(b)
+        self.order = [(n, tuple(makers[n])) for n in order if is_op[n]]
+        self.count = len(is_op)
+
+    def latest(self, readers: Sequence[int], most: int, rows: int, columns: int) -> int:
+        """Return the highest row, at most ``most``, in which all these readers may sit, with what depends on them.
+
+        -1: in no row. By halving, since what does not fit from a row on does not fit from a higher one either.
+        """
+        low, high = -1, min(most, rows - 1)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._fits(set(readers), middle, rows, columns):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _fits(self, raised: set[int], row: int, rows: int, columns: int) -> bool:
+        lowest = [0] * self.count
+        above = [0] * rows
+        for n, makers in self.order:
+            least = upon([lowest[a] for a in makers], self.heard)
+            here = max(least, row) if n in raised else least
+            if here >= rows:
+                return False
+            lowest[n] = here
+            above[here] += 1
+        total = 0
+        for r in range(rows - 1, -1, -1):
+            total += above[r]
+            if total > columns * (rows - r):
+                return False
+        return True
 
 
 def columns_needed(lowest: Iterable[int], rows: int) -> int | None:

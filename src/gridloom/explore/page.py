@@ -112,8 +112,7 @@ def _notes(exploration: Exploration, command: str) -> str:
         "kernels that map.",
         f"Area: a linear model fitted to {model['area']['units']} synthesised units, {model['area']['error']:.1%} mean "
         f"error on units left out. Logic levels: {model['levels']['error']:.1%} on {model['levels']['units']} units.",
-        "Energy: area x logic levels x cycles of "
-        f"{exploration.space.iterations} iterations; it compares arrays and is no figure in joules.",
+        f"Energy: what switches in a simulated run, in pJ for {exploration.space.iterations} iterations.",
     ]
     if exploration.space.skip is not None:
         lines.append(

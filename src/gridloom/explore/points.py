@@ -20,7 +20,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
-from gridloom.explore.space import Point, Space
+from gridloom.explore.space import Point, Skip, Space
 from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
@@ -184,11 +184,12 @@ def _energy(mapped: Sequence[Mapping[str, Any]], iterations: int) -> float | Non
     return _geometric(known) if len(known) == len(mapped) else None
 
 
-def probability(estimator: str, source: str, one: Candidate) -> float:
-    """Return an estimator's probability that a kernel maps; 1 where it cannot tell.
+def probability(rule: Skip, source: str, one: Candidate) -> float:
+    """Return an estimator's probability that a kernel maps as a rule asks; 1 where it cannot tell.
 
     Counting comes first: it is 0 where an op class is missing or a static array has too few tiles. ``bounds`` stops
-    there; ``mappability`` asks the learned model on arrays of rows, the only ones that it knows.
+    there; ``mappability`` asks the learned model on arrays of rows, the only ones that it knows; ``ii`` asks on
+    modulo-scheduled arrays how probable an II of at most ``rule.most`` is.
     """
     if one.arch is None:
         return 0.0
@@ -197,9 +198,19 @@ def probability(estimator: str, source: str, one: Candidate) -> float:
     # A static array has one slot per tile, so that a resource bound above 1 excludes a mapping.
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
-    if estimator == "bounds" or not one.arch.has("rows"):
+    if rule.by == "ii" and (one.arch.has("registers") or one.arch.has("crossbars")):
+        return _reaches(dfg, one.arch, rule.most or 1)
+    if rule.by != "mappability" or not one.arch.has("rows"):
         return 1.0
     return _mappability(dfg, one.arch)
+
+
+def _reaches(dfg: Dfg, arch: Arch, most: int) -> float:
+    """The probability by the learned estimator that a loop reaches an II."""
+    from gridloom import registry
+
+    chance = registry.load("models", "initiation").estimate(dfg, arch).chance(most)
+    return 1.0 if chance is None else float(chance)
 
 
 def _mappability(dfg: Dfg, arch: Arch) -> float:

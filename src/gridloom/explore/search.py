@@ -112,7 +112,7 @@ class _Explorer:
         rule = self.space.skip
         if rule is None:
             return [(job, False) for job in jobs], 0
-        chances = {source: probability(rule.by, source, one) for source in self.sources}
+        chances = {source: probability(rule, source, one) for source in self.sources}
         wanted = []
         for job in jobs:
             hopeless = chances[job.argument["source"]] < rule.below

@@ -100,9 +100,18 @@ class Search(_Strict):
 class Skip(_Strict):
     """Kernels that an estimator thinks hopeless on a point are skipped, except a sample that measures the error."""
 
-    by: Literal["bounds", "mappability"]
+    by: Literal["bounds", "mappability", "ii"]
     below: float = Field(default=0.05, ge=0, le=1)
     sample: float = Field(default=0.1, ge=0, le=1)
+    most: int | None = Field(default=None, ge=1)
+    """With ``by: ii``: the II that a kernel has to reach on a modulo-scheduled array."""
+
+    @model_validator(mode="after")
+    def _limit_is_needed(self) -> Skip:
+        """Refuse ``ii`` without a limit, and a limit that nothing asks for."""
+        if (self.by == "ii") != (self.most is not None):
+            raise ValueError("by: ii needs 'most', the highest II that is of use, and nothing else takes it")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A mapping on its own hardware: the RTL is simulated by another program and compared with our simulator.
 
-The simulator computes in 32 bits. Hardware of narrower words is compared with the reference interpreter in words of
+The simulator computes in 32 bits. Hardware of other words is compared with the reference interpreter in words of
 that length: each firing still has to come in the cycle that the configuration says.
 """
 
@@ -124,11 +124,11 @@ def cosimulate_mapping(
 
 
 def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
-    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for narrower words.
+    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for other words.
 
     Narrower words wrap earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
     """
-    from gridloom.dfg.words import WordInterpreter, narrowed
+    from gridloom.dfg.words import WordInterpreter
     from gridloom.sim import run, stimulus_for
     from gridloom.sim.stimulus import fitting_stimulus
 
@@ -136,8 +136,9 @@ def _expected(configuration: Configuration, width: int, iterations: int, seed: i
     if dfg.domain != "i32" or width == 32:
         stimulus = stimulus_for(dfg, iterations, seed=seed)
         return stimulus, run(configuration, stimulus)
-    stimulus, expected = fitting_stimulus(WordInterpreter(dfg, width), iterations, seed)
-    return narrowed(stimulus, width), expected
+    interpreter = WordInterpreter(dfg, width)
+    stimulus, expected = fitting_stimulus(interpreter, iterations, seed)
+    return interpreter.fitted(stimulus), expected
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:

@@ -169,11 +169,16 @@ def _channel(row: dict[str, Any], path: Path, k: int) -> Channel:
     kinds = get_args(ChannelKind)
     if row.get("kind") not in kinds:
         raise OptionError(f"kind: expected {', '.join(kinds)}, found {row.get('kind')!r}", where=where)
-    if set(row) != {"kind", "from", "to"} or not all(isinstance(row[key], str) for key in ("from", "to")):
+    extra = {"kind", "from", "to", "when", "unless", "capacity"}
+    if not {"kind", "from", "to"} <= set(row) <= extra or not all(isinstance(row[key], str) for key in ("from", "to")):
         raise OptionError("expected the keys kind, from and to (FLOW.NAME, or FLOW for a start)", where=where)
+    capacity = row.get("capacity")
+    if capacity is not None and (type(capacity) is not int or capacity < 1):
+        raise OptionError(f"capacity: expected a number from 1 on, found {capacity!r}", where=where)
     source, _, value = row["from"].partition(".")
     target, _, into = row["to"].partition(".")
-    return Channel(kind=row["kind"], source=source, target=target, value=value or None, into=into or None)
+    return Channel(kind=row["kind"], source=source, target=target, value=value or None, into=into or None,
+                   when=row.get("when"), unless=row.get("unless"), capacity=capacity)  # fmt: skip
 
 
 def map_program(source: ProgramSource, request: Request) -> ProgramResult:

@@ -12,6 +12,6 @@ array leaves open.
 ``cosimulation``  the generated hardware in Icarus Verilog or Verilator, with what could be observed
 ``synthesis/``    area and logic levels by Yosys, and a model fitted to areas
 
-Hardware exists for static and modulo-scheduled arrays with integer function units (domains ``i32`` and ``cma24``).
-Elastic arrays, links without a limit and floating point are refused with an error that says so.
+Hardware exists for static and modulo-scheduled arrays (domains ``i32``, ``f32`` and ``cma24``).
+Elastic arrays and links without a limit are refused with an error that says so.
 """

@@ -20,6 +20,12 @@ from gridloom.errors import OptionError
 #: Opcodes from this number on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
 OPCODES = 128
 OPCODE_BITS = 6
+#: The opcodes of singles that hardware computes, as a mask: all of class ``fp`` but quotients and square roots.
+FLOATS: Final = sum(
+    1 << op.code for name, op in OP_TABLE["i32"].items() if op.op_class == "fp" and name not in ("fdiv", "fsqrt")
+)
+#: Their names.
+FLOAT_OPS: Final = tuple(name for name, op in OP_TABLE["i32"].items() if FLOATS >> op.code & 1)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -47,12 +53,12 @@ class HardwareParameters:
     """Parameters of the generated hardware.
 
     An instance is valid once it exists: the constructor raises OptionError for a number outside the range that the
-    field's metadata names, for a flag that is none, and for an op that integer hardware does not compute. It is
+    field's metadata names, for a flag that is none, and for an op that hardware does not compute. It is
     immutable and hashable, since the layout of context words is cached by it.
     """
 
-    #: Bits of a word, 2 to 32. Values equal the simulator's for 32.
-    width: int = field(default=32, metadata=_between(2, 32))
+    #: Bits of a word, 2 to 64. Values equal the simulator's for 32.
+    width: int = field(default=32, metadata=_between(2, 64))
     #: Slots of a context memory where the array sets no limit.
     contexts: int = field(default=16, metadata=_between(1, 4096))
     #: Cycles of an operand FIFO where the array sets no limit.
@@ -75,6 +81,8 @@ class HardwareParameters:
     bypass: bool = True
     #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops.
     ops: tuple[str, ...] | None = None
+    #: Ops on singles of the tiles with op class ``fp``: ``fadd``, ``fmul``, ... Words then have 32 bits.
+    floats: tuple[str, ...] = ()
     #: True: results of every tile may leave the array, so that a host can read the last one of each (live-outs).
     liveouts: bool = False
     #: What is kept of the array; null: all of it.
@@ -94,6 +102,11 @@ class HardwareParameters:
             rows = [OP_TABLE[domain][op] for domain in ("i32", "cma24") if op in OP_TABLE[domain]]
             if not any(row.op_class in ("alu", "mul", "div") for row in rows):
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
+        for op in self.floats:
+            if op not in FLOAT_OPS:
+                raise OptionError(f"floats: no hardware is generated for {op!r}; known: {', '.join(FLOAT_OPS)}")
+        if self.floats and self.width != 32:
+            raise OptionError(f"floats: singles have words of 32 bits, found width {self.width}")
 
     def at_least(self, **needs: int) -> HardwareParameters:
         """Return the same parameters with each named number raised to what is needed.
@@ -128,6 +141,10 @@ class HardwareParameters:
             del data["trim"]
         if not self.liveouts:
             del data["liveouts"]
+        if not self.floats:
+            del data["floats"]
+        else:
+            data["floats"] = list(self.floats)
         return data
 
     @staticmethod
@@ -138,11 +155,12 @@ class HardwareParameters:
             if key not in known:
                 raise OptionError(f"no such parameter: {key!r}; known: {', '.join(sorted(known))}", where=where)
         values = dict(data)
-        ops = values.get("ops")
-        if ops is not None:
-            if not isinstance(ops, list | tuple) or not all(isinstance(op, str) for op in ops):
-                raise OptionError(f"ops: expected a list of ops, found {ops!r}", where=where)
-            values["ops"] = tuple(ops)
+        for key in ("ops", "floats"):
+            ops = values.get(key)
+            if ops is not None:
+                if not isinstance(ops, list | tuple) or not all(isinstance(op, str) for op in ops):
+                    raise OptionError(f"{key}: expected a list of ops, found {ops!r}", where=where)
+                values[key] = tuple(ops)
         if values.get("trim") is not None:
             values["trim"] = _read_trim(values["trim"], where)
         try:
@@ -176,8 +194,8 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
     words: dict[str, Any] = {"true": True, "false": False, "none": None, "null": None}
     values: dict[str, Any] = {}
     for key, text in settings.items():
-        if key == "ops":
-            values[key] = None if text == "none" else text.split("+")
+        if key in ("ops", "floats"):
+            values[key] = text.split("+") if text != "none" else None if key == "ops" else []
         else:
             values[key] = words[text] if text in words else int(text) if _WHOLE.fullmatch(text) else text
     return HardwareParameters.from_json(values, "--set")

@@ -1,6 +1,7 @@
 """Models that are learned: data, training, evaluation, and inference without torch where it is possible.
 
 ``mappability/``  does a graph fit an array of rows, and how many columns does it need?
+``initiation/``   which II does a loop reach on a modulo-scheduled array?
 ``cost_model/``   how fast does a placed and routed dataflow pipeline run?
 ``placement/``    a policy that places the nodes of a graph on a streaming engine
 ``weights/``      the shipped weights as plain arrays, each with a model card

@@ -6,6 +6,9 @@ carry messages that take as long as they take:
 ``transfer``: iteration k of an input stream is iteration k of another flow's output stream.
 ``load``: a live-in, or an array, gets another flow's live-out, or array, when that flow has ended.
 ``start``: a flow begins when another has ended.
+``branch``: as ``start``, but the target runs once for every such message, and the message is only sent when a live-out
+of the source is not 0 (``when``) or is 0 (``unless``). Branches may form cycles: they are the loops of a program. A
+branch from ``host`` is the command that a program begins with.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ from gridloom.errors import MappingError
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 
-ChannelKind = Literal["transfer", "load", "start"]
+ChannelKind = Literal["transfer", "load", "start", "branch"]
+
+#: The source of branches that the host sends through the dispatch interface.
+HOST: Final = "host"
 
 FORMAT: Final = "gridloom-program"
 VERSION: Final = 1
@@ -42,15 +48,22 @@ class Channel:
     value: str | None = None
     #: What it becomes in the target: an input stream (transfer), a live-in or an array (load).
     into: str | None = None
+    #: Branches: the live-out of the source that must not be 0, or the one that must be 0, for the message to be sent.
+    when: str | None = None
+    unless: str | None = None
+    #: Messages that may be sent and not freed yet; None: no limit.
+    capacity: int | None = None
 
     def __str__(self) -> str:
         ends = [name if part is None else f"{name}.{part}" for name, part in
                 ((self.source, self.value), (self.target, self.into))]  # fmt: skip
-        return f"{self.kind} {ends[0]} -> {ends[1]}"
+        condition = f" when {self.when}" if self.when else (f" unless {self.unless}" if self.unless else "")
+        return f"{self.kind} {ends[0]} -> {ends[1]}{condition}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
-        parts = {"value": self.value, "into": self.into}
+        parts = {"value": self.value, "into": self.into, "when": self.when, "unless": self.unless,
+                 "capacity": self.capacity}  # fmt: skip
         known = {key: part for key, part in parts.items() if part is not None}
         return {"kind": self.kind, "source": self.source, "target": self.target, **known}
 
@@ -92,22 +105,46 @@ class Program:
         """The flow of that name."""
         return next(flow for flow in self.flows if flow.name == name)
 
+    def branched(self, name: str) -> bool:
+        """True for a flow that runs once for every branch message, and not once."""
+        return branched(name, self.channels)
+
     def into(self, name: str) -> list[Channel]:
         """The channels that end in a flow."""
         return [channel for channel in self.channels if channel.target == name]
 
 
+def branched(name: str, channels: tuple[Channel, ...]) -> bool:
+    """True when a branch leads to a flow."""
+    return any(channel.kind == "branch" and channel.target == name for channel in channels)
+
+
+def taken(channel: Channel, liveouts: MappingABC[str, int]) -> bool:
+    """True when a channel is a branch whose condition holds for the live-outs of its source."""
+    if channel.kind != "branch":
+        return False
+    if channel.when is not None:
+        return liveouts[channel.when] != 0
+    return channel.unless is None or liveouts[channel.unless] == 0
+
+
 def flow_order(names: list[str], channels: tuple[Channel, ...]) -> list[str]:
     """The flows in an order in which channels go forward; MappingError for flows that wait for each other.
 
-    Flows that could come next keep the order of ``names``. Costs O(flows^2 * channels).
+    Branches may go back, and so may loads between flows that branches start: these take what the run before left. Flows
+    that could come next keep the order of ``names``. Costs O(flows^2 * channels).
     """
+    loops = {name for name in names if branched(name, channels)}
+    forward = [
+        c for c in channels if c.kind != "branch" and not (c.kind == "load" and c.source in loops and c.target in loops)
+    ]
     left, order = list(names), []
     while left:
-        ready = [n for n in left if not any(c.target == n and c.source in left for c in channels)]
+        ready = [n for n in left if not any(c.target == n and c.source in left for c in forward)]
         if not ready:
             raise MappingError(
-                f"flows {', '.join(left)} wait for each other; channels between flows may not form a cycle"
+                f"flows {', '.join(left)} wait for each other; only branches, and loads between flows that branches "
+                "start, may form a cycle"
             )
         order += ready
         left = [name for name in left if name not in ready]
@@ -125,11 +162,12 @@ def check_channels(
     fed: set[tuple[str, str]] = set()
     for channel in channels:
         for name in (channel.source, channel.target):
-            if name not in graphs:
+            if name not in graphs and not (name == HOST and name is channel.source and channel.kind == "branch"):
                 raise MappingError(f"there is no flow {name!r}; flows: {', '.join(graphs)}", where=str(channel))
-        if channel.kind == "start":
+        _check_control(channel, graphs, channels)
+        if channel.kind in ("start", "branch"):
             if channel.value is not None or channel.into is not None:
-                raise MappingError("a start carries no value; name the two flows only", where=str(channel))
+                raise MappingError(f"a {channel.kind} carries no value; name the two flows only", where=str(channel))
             continue
         _check_ends(channel, graphs[channel.source], graphs[channel.target])
         end = (channel.target, channel.into or "")
@@ -143,6 +181,28 @@ def check_channels(
                 where=str(channel),
             )
     flow_order(list(graphs), channels)
+
+
+def _check_control(channel: Channel, graphs: MappingABC[str, Dfg], channels: tuple[Channel, ...]) -> None:
+    """Conditions are live-outs of the source of a branch, and flows that run once and flows that loop do not mix."""
+    condition = channel.when or channel.unless
+    if condition is not None:
+        if channel.kind != "branch" or (channel.when and channel.unless) or channel.source == HOST:
+            raise MappingError("only a branch from a flow has a condition, when or unless", where=str(channel))
+        liveouts = [node.liveout for node in graphs[channel.source].nodes if node.liveout]
+        _named(channel, "live-outs", condition, liveouts)
+    if channel.capacity is not None and channel.capacity < 1:
+        raise MappingError(f"capacity: expected at least 1, found {channel.capacity}", where=str(channel))
+    if channel.kind == "branch":
+        return
+    source, target = branched(channel.source, channels), branched(channel.target, channels)
+    if channel.kind == "start" and target:
+        raise MappingError(f"flow {channel.target!r} is started by branches; use a branch", where=str(channel))
+    if (channel.kind == "transfer" and source != target) or (channel.kind in ("load", "start") and source > target):
+        raise MappingError(
+            f"one of the flows runs once and the other once for each branch; start {channel.target!r} by a branch, too",
+            where=str(channel),
+        )
 
 
 def _check_ends(channel: Channel, source: Dfg, target: Dfg) -> None:
@@ -228,4 +288,5 @@ def _channel(row: dict[str, Any], where: str) -> Channel:
     if row["kind"] not in get_args(ChannelKind):
         raise MappingError(f"kind: expected {', '.join(get_args(ChannelKind))}, found {row['kind']!r}", where=where)
     return Channel(kind=row["kind"], source=row["source"], target=row["target"], value=row.get("value"),
-                   into=row.get("into"))  # fmt: skip
+                   into=row.get("into"), when=row.get("when"), unless=row.get("unless"),
+                   capacity=row.get("capacity"))  # fmt: skip

@@ -48,7 +48,7 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
     if iterations < 1:
         raise SimulationError(f"iterations: expected at least 1, found {iterations}")
     if configuration.arch.style == "elastic":
-        from gridloom.sim.elastic import simulate_elastic
+        from gridloom.sim.elastic.run import simulate_elastic
 
         return simulate_elastic(configuration, iterations=iterations)
     try:

@@ -1,10 +1,10 @@
 """Runs the flows of a program on one clock, with messages between them that take a random time each.
 
-A flow advances by a cycle when the messages that its issues of that cycle read are there, else it waits whole: a
-synchronous domain stops together. Messages carry the number of their iteration, so one may overtake another. A value
-that was read before its message came would be poison, and show.
+Messages carry the number of their iteration, so one may overtake another. Flows may branch and loop: then a flow runs
+several times, and every one of its runs is compared. The asynchronous fabric, with its limits and the memory
+interfaces, is in :mod:`gridloom.sim.fabric`; a flow's own state in :mod:`gridloom.sim.flow_part`.
 
-The reference knows no time: the interpreter runs one flow after the other.
+The reference knows no time: the interpreter runs one flow after the other (:mod:`gridloom.sim.program_reference`).
 
 Every run draws its message times anew. A program that is right under times from one cycle to sixty is taken to be
 right under any, since a flow sees nothing of time but which messages are there.
@@ -12,22 +12,20 @@ right under any, since a flow sees nothing of time but which messages are there.
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus
-from gridloom.dfg.semantics import encode
+from gridloom.dfg.interpreter import Observation, Stimulus
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import configure
-from gridloom.mapping.program import Channel, Flow, Program, flow_order
-from gridloom.sim import kernel
+from gridloom.mapping.program import HOST, Flow, Program
 from gridloom.sim.compare import differences
-from gridloom.sim.execute import ArrayRun, Execution
-from gridloom.sim.slot_code import compile_slots
-from gridloom.sim.stimulus import fitting_stimulus
+from gridloom.sim.fabric import Fabric, FabricLimits, Message
+from gridloom.sim.flow_part import FlowPart
+from gridloom.sim.program_reference import activations
+from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.verdict import Mismatch
 
 #: Longest times of a message, in cycles, that a program is run with.
@@ -40,16 +38,19 @@ _LISTED = 8
 class FlowRun:
     """What a flow did with its cycles, for reports.
 
-    Cycles are those of the common clock, so that flows can be compared. ``ended - began + 1`` is the sum of the cycles
-    in which the flow worked and those in which it waited.
+    Cycles are those of the common clock, so that flows can be compared. For a flow that ran once, ``ended - began + 1``
+    is the sum of the cycles in which it worked and those in which it waited. A flow that no branch ever started has -1
+    for both.
     """
 
     flow: str
-    #: Global cycles of its first and last work.
+    #: Global cycles of its first and last work, over all activations.
     began: int
     ended: int
-    #: Cycles in between in which it waited for messages.
+    #: Cycles of its activations in which it waited for messages, places or memory.
     waited: int
+    #: How often it ran.
+    activations: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,32 +76,39 @@ class ProgramVerdict:
 
 
 def simulate_program(
-    program: Program, *, seed: int = 0, latencies: tuple[int, ...] = LATENCIES, runs: int = 2
+    program: Program,
+    *,
+    seed: int = 0,
+    latencies: tuple[int, ...] = LATENCIES,
+    runs: int = 2,
+    memory: int = 0,
+    outstanding: int = 8,
 ) -> ProgramVerdict:
-    """Run a program with messages of up to each of some latencies, and compare every flow with the interpreter.
+    """Run a program with messages of up to each of some latencies, and compare every activation with the interpreter.
 
-    Each latency is run ``runs`` times, with other random times. SimulationError when a graph cannot run within the
-    bounds of its arrays for its iterations, or when flows wait for messages that nobody sends. Costs the flows' cycles
-    once for each run, about ten microseconds each.
+    Each latency is run ``runs`` times, with other random times. ``memory`` is the longest time of a reply of a memory
+    interface (0: within the latency of the access), which holds ``outstanding`` requests. SimulationError when a graph
+    cannot run within the bounds of its arrays for its iterations, when a loop of flows does not end, and for a
+    deadlock, with what every flow waits for. Costs the flows' cycles once for each run, about ten microseconds each.
     """
-    stimuli, expected = reference(program, seed)
+    stimuli, expected = activations(program, seed)
+    code = {flow.name: compile_slots(configure(flow.mapping)) for flow in program.flows}
     wrong: list[Mismatch] = []
     cycles: list[int] = []
     flows: tuple[FlowRun, ...] = ()
     waiting: dict[str, int] = {}
     for most in latencies:
         for k in range(runs):
-            clock = _Clock(program, stimuli, most, np.random.default_rng((seed, most, k)))
+            limits = FabricLimits(message=most, memory=memory, outstanding=outstanding)
+            clock = Clock(program, stimuli, code, limits, np.random.default_rng((seed, most, k)))
             clock.run()
             # All runs do the same work; the first one stands for them in reports.
             flows = flows or tuple(clock.flow_run(flow) for flow in program.flows)
-            cycles.append(clock.now)
+            cycles.append(1 + max(part.ended for part in clock.parts.values()))
             for channel, count in clock.peak.items():
                 waiting[channel] = max(waiting.get(channel, 0), count)
             for flow in program.flows:
-                found = clock.parts[flow.name].outcome()
-                for mismatch in differences(flow.mapping.dfg, expected[flow.name], found):
-                    wrong.append(replace(mismatch, what=f"flow {flow.name}: {mismatch.what}"))
+                wrong += _different(flow, expected[flow.name], clock.parts[flow.name])
     error = _overflow(program, waiting)
     return ProgramVerdict(
         ok=not wrong and error is None,
@@ -113,6 +121,22 @@ def simulate_program(
     )
 
 
+def _different(flow: Flow, expected: list[Observation], part: FlowPart) -> list[Mismatch]:
+    """Where the activations of a flow differ from those of the interpreter, in their number or in their values."""
+    if len(expected) != len(part.runs):
+        return [
+            Mismatch(what=f"flow {flow.name}: activations", iteration=-1, expected=len(expected), found=len(part.runs))
+        ]
+    wrong = []
+    for number, (shall, found) in enumerate(zip(expected, part.runs)):
+        which = f"flow {flow.name}" if len(expected) == 1 else f"flow {flow.name}, activation {number}"
+        wrong += [
+            replace(mismatch, what=f"{which}: {mismatch.what}")
+            for mismatch in differences(flow.mapping.dfg, shall, found)
+        ]
+    return wrong
+
+
 def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
     """The text of an error where more messages waited than the smallest tile memory holds; None where all fit."""
     room = min(tile.buffer for tile in program.arch.tiles)
@@ -120,256 +144,76 @@ def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
     return f"more messages wait than a tile memory holds ({room}): {', '.join(full)}" if full else None
 
 
-def reference(program: Program, seed: int) -> tuple[dict[str, Stimulus], dict[str, Observation]]:
-    """What each flow is fed and what it shall show, by the interpreter alone.
+class Clock:
+    """All flows of a program on one clock, and the fabric between them. ``peak`` is the most messages that waited."""
 
-    Flows run in an order in which channels go forward; what a channel brings replaces that part of the random
-    stimulus. SimulationError for a flow that cannot run for its iterations within its arrays.
-    """
-    stimuli: dict[str, Stimulus] = {}
-    shown: dict[str, Observation] = {}
-    for position, name in enumerate(flow_order([flow.name for flow in program.flows], program.channels)):
-        flow = program.flow(name)
-        interpreter = Interpreter(flow.mapping.dfg)
-        stimulus, _ = fitting_stimulus(interpreter, flow.iterations, seed + position)
-        if stimulus.iterations < flow.iterations:
-            raise SimulationError(
-                f"runs off its arrays after {stimulus.iterations} of {flow.iterations} iterations",
-                where=f"flow {name!r}",
-            )
-        for channel in program.into(name):
-            _feed(channel, stimulus, shown[channel.source])
-        stimuli[name], shown[name] = stimulus, interpreter.run(stimulus)
-    return stimuli, shown
-
-
-def _feed(channel: Channel, stimulus: Stimulus, source: Observation) -> None:
-    """Put what a channel carries into the stimulus of its target."""
-    value, into = channel.value or "", channel.into or ""
-    if channel.kind == "transfer":
-        stimulus.streams[into] = source.outputs[value].copy()
-    elif channel.kind == "load" and value in source.memory:
-        stimulus.memory[into] = source.memory[value].copy()
-    elif channel.kind == "load":
-        stimulus.liveins[into] = source.liveouts[value]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sender:
-    """A channel's stream at its source: where its values are made, and when.
-
-    The value of firing f is ready in cycle ``ready + f * II`` of the flow's own count; ``initial`` are the values of a
-    loop-carried edge into the output, which are sent when the flow begins.
-    """
-
-    channel: Channel
-    #: The issue whose results it carries; cycle of the result of firing 0; iterations that come before them.
-    issue: int
-    ready: int
-    initial: tuple[int | str, ...]
-
-
-class _Part:
-    """A flow on its way.
-
-    ``arrived`` says for each fed stream which iterations have come; until then its values are poison. ``missing``
-    counts the loads and starts that the flow still waits for; its execution is made when there are none left.
-    """
-
-    def __init__(self, flow: Flow, program: Program, stimulus: Stimulus) -> None:
-        self.flow = flow
-        self.into = program.into(flow.name)
-        self.compiled = compile_slots(configure(flow.mapping))
-        streams = dict(stimulus.streams)
-        unknown = np.full(flow.iterations, kernel.POISON, dtype=np.int64)
-        self.arrived: dict[str, np.ndarray] = {}
-        for channel in self.into:
-            if channel.kind == "transfer":
-                streams[channel.into or ""] = unknown.copy()
-                self.arrived[channel.into or ""] = np.zeros(flow.iterations, dtype=np.bool_)
-        liveins = dict(stimulus.liveins) | {c.into or "": kernel.POISON for c in self._loads() if not self._array(c)}
-        memory = dict(stimulus.memory) | {c.into or "": unknown[:0] for c in self._loads() if self._array(c)}
-        self.stimulus = Stimulus(iterations=flow.iterations, streams=streams, liveins=liveins, memory=memory)
-        self.missing = sum(channel.kind != "transfer" for channel in self.into)
-        self.execution: Execution | None = None
-        self.reads = self._reads()
-        outgoing = [c for c in program.channels if c.source == flow.name]
-        self.senders = [self._sender(c) for c in outgoing if c.kind == "transfer"]
-        self.endings = [c for c in outgoing if c.kind != "transfer"]
-        self.began = self.ended = -1
-        self.waited = 0
-
-    def _loads(self) -> list[Channel]:
-        """The channels that bring a live-in or an array."""
-        return [channel for channel in self.into if channel.kind == "load"]
-
-    def _array(self, channel: Channel) -> bool:
-        """True for a channel that brings an array."""
-        return channel.into in self.flow.mapping.dfg.array_length
-
-    def _reads(self) -> list[list[tuple[str, int]]]:
-        """For each slot the fed streams that its issues read, with the start stage plus the iterations back."""
-        compiled, dfg = self.compiled, self.flow.mapping.dfg
-        name = {row: dfg.nodes[k].id for k, row in compiled.stream_of.items()}
-        rows: list[list[tuple[str, int]]] = [[] for _ in range(self.flow.ii)]
-        for k, slot in enumerate(compiled.configuration.slots):
-            first, count = compiled.issues[k, kernel.I_OPERANDS], compiled.issues[k, kernel.I_COUNT]
-            for operand in compiled.operands[first : first + count]:
-                stream = name.get(int(operand[kernel.O_INDEX]), "")
-                if operand[kernel.O_KIND] == kernel.FROM_STREAM and stream in self.arrived:
-                    rows[slot.slot].append((stream, compiled.stages[k] + int(operand[kernel.O_DISTANCE])))
-        return rows
-
-    def _sender(self, channel: Channel) -> _Sender:
-        """The record of a transfer that leaves this flow: whose results it carries, and from which cycle on.
-
-        SimulationError for an output that only hands on an input or a constant, which no issue slot makes.
-        """
-        dfg, compiled = self.flow.mapping.dfg, self.compiled
-        (e,) = dfg.operand_edges(channel.value or "")
-        edge = dfg.edges[e]
-        issue = compiled.issue_of.get((dfg.index[edge.source], 0))
-        if issue is None:
-            raise SimulationError(
-                f"{channel.value!r} is {edge.source!r} as it came in; a transfer carries what the flow computes",
-                where=str(channel),
-            )
-        slot = compiled.configuration.slots[issue]
-        ready = compiled.stages[issue] * self.flow.ii + slot.slot + slot.latency
-        initial = tuple(
-            value if isinstance(value, str) else encode(dfg.domain, value) for value in dfg.initial_values(e)
-        )
-        return _Sender(channel, issue, ready, initial[: self.flow.iterations])
-
-    def take(self, channel: Channel, iteration: int, value: Any) -> None:
-        """Take a message: a stream's value, also while the flow runs, or what it needs to begin."""
-        into = channel.into or ""
-        if channel.kind == "transfer":
-            self.stimulus.streams[into][iteration] = value
-            self.arrived[into][iteration] = True
-            if self.execution is not None:
-                row = self.compiled.stream_of[self.flow.mapping.dfg.index[into]]
-                self.execution.streams[row, iteration] = value
-            return
-        self.missing -= 1
-        if channel.kind == "load" and self._array(channel):
-            self.stimulus.memory[into] = value
-        elif channel.kind == "load":
-            self.stimulus.liveins[into] = value
-
-    def ready(self) -> bool:
-        """True when everything that the next cycle reads is there."""
-        if self.missing:
-            return False
-        cycle = self.execution.cycle if self.execution is not None else 0
-        for stream, back in self.reads[cycle % self.flow.ii]:
-            iteration = cycle // self.flow.ii - back
-            if 0 <= iteration < self.flow.iterations and not self.arrived[stream][iteration]:
-                return False
-        return True
-
-    def outcome(self) -> ArrayRun:
-        """What the flow shows at its end."""
-        if self.execution is None:
-            raise SimulationError("has not begun", where=f"flow {self.flow.name!r}")
-        return self.execution.outcome()
-
-
-class _Clock:
-    """All flows of a program, and the messages under way.
-
-    ``way`` is a heap by the cycle of arrival; the counter in it keeps messages of one cycle in the order in which
-    they were sent and comparisons away from values. ``peak`` is the most messages that waited, by channel.
-    """
-
-    def __init__(self, program: Program, stimuli: dict[str, Stimulus], most: int, rng: np.random.Generator) -> None:
-        self.parts = {flow.name: _Part(flow, program, stimuli[flow.name]) for flow in program.flows}
-        self.most = most
-        self.rng = rng
+    def __init__(
+        self,
+        program: Program,
+        stimuli: dict[str, Stimulus],
+        code: dict[str, SlotCode],
+        limits: FabricLimits,
+        rng: np.random.Generator,
+    ) -> None:
+        self.parts = {flow.name: FlowPart(flow, program, stimuli[flow.name], code[flow.name]) for flow in program.flows}
+        self.fabric = Fabric(program.channels, limits, rng)
         self.now = 0
-        self.count = 0
-        self.way: list[tuple[int, int, Channel, int, Any]] = []
         self.peak = {str(channel): 0 for channel in program.channels if channel.kind == "transfer"}
+        for channel in program.channels:
+            if channel.kind == "branch" and channel.source == HOST:
+                self.fabric.send(0, Message("branch", channel, channel.target))
+        for name, part in self.parts.items():
+            if not part.loops:
+                self.fabric.send(0, Message("branch", None, name))
 
     def run(self) -> None:
-        """Run until every flow has ended. SimulationError when all of them wait and no message is under way."""
-        while any(part.ended < 0 for part in self.parts.values()):
-            while self.way and self.way[0][0] <= self.now:
-                _, _, channel, iteration, value = heapq.heappop(self.way)
-                self.parts[channel.target].take(channel, iteration, value)
-            moved = [self._advance(part) for part in self.parts.values() if part.ended < 0]
-            if not any(moved) and not self.way:
-                names = [name for name, part in self.parts.items() if part.ended < 0]
-                raise SimulationError(f"flows {', '.join(names)} wait for messages that nobody sends")
+        """Run until every activation has ended. SimulationError for a deadlock.
+
+        The host sends the commands that a program begins with as messages, through the dispatch interface.
+        """
+        while True:
+            for message in self.fabric.arrived(self.now):
+                if message.target in self.parts:
+                    self.parts[message.target].take(message, self.fabric, self.now)
+            moved = [self._advance(part) for part in self.parts.values() if part.running or part.asked]
+            for part in self.parts.values():
+                part.branch(self.fabric, self.now)
+            if not any(moved) and not self.fabric.way:
+                if not any(part.running or part.asked for part in self.parts.values()):
+                    return
+                raise SimulationError(self._deadlock())
             self._count_waiting()
             self.now += 1
 
-    def _advance(self, part: _Part) -> bool:
-        """One cycle of a flow, if it can; True where it moved.
-
-        A flow that begins sends the initial values of its outputs at once; afterwards each result is sent in the
-        cycle in which it is complete.
-        """
-        if not part.ready():
-            part.waited += part.began >= 0
+    def _advance(self, part: FlowPart) -> bool:
+        """One cycle of a flow, if it can; True where it moved."""
+        if part.blocked(self.fabric) is not None:
+            part.waited += part.running
             return False
-        if part.execution is None:
-            part.execution = Execution(part.compiled, part.stimulus)
-            part.began = self.now
-            for sender in part.senders:
-                for iteration, value in enumerate(sender.initial):
-                    known = part.stimulus.liveins[value] if isinstance(value, str) else value
-                    self._send(sender.channel, iteration, known)
-        execution = part.execution
-        cycle = execution.cycle
-        execution.advance(cycle + 1)
-        for sender in part.senders:
-            firing, rest = divmod(cycle - sender.ready, part.flow.ii)
-            iteration = firing + len(sender.initial)
-            if rest == 0 and firing >= 0 and iteration < part.flow.iterations:
-                self._send(sender.channel, iteration, int(execution.results[firing, sender.issue]))
-        if execution.cycle >= execution.last:
-            self._end(part)
+        part.step(self.fabric, self.now)
         return True
 
-    def _end(self, part: _Part) -> None:
-        """Note the end of a flow, and send its live-outs, arrays and starts."""
-        part.ended = self.now
-        shown = part.outcome().observation
-        for channel in part.endings:
-            value = channel.value or ""
-            self._send(channel, 0, shown.memory[value] if value in shown.memory else shown.liveouts.get(value, 0))
-
-    def _send(self, channel: Channel, iteration: int, value: Any) -> None:
-        """Send a message that arrives after 1 to ``most`` cycles, drawn at random."""
-        self.count += 1
-        due = self.now + 1 + int(self.rng.integers(0, self.most))
-        heapq.heappush(self.way, (due, self.count, channel, iteration, value))
+    def _deadlock(self) -> str:
+        """Which flows wait for each other, and for what."""
+        waits = [
+            f"flow {name} waits for {part.blocked(self.fabric)}"
+            for name, part in self.parts.items()
+            if part.running or part.asked
+        ]
+        return f"deadlock in cycle {self.now}: {'; '.join(waits)}"
 
     def _count_waiting(self) -> None:
         """Note for each channel how many messages have come and were not read yet."""
         for part in self.parts.values():
             cycle = part.execution.cycle if part.execution is not None else 0
-            for channel in part.into:
-                if channel.kind != "transfer":
-                    continue
-                used = _used(part, channel.into or "", cycle)
-                waiting = int(part.arrived[channel.into or ""].sum()) - used
+            for stream, channel in part.fed.items():
+                waiting = int(part.arrived[stream].sum()) - part.used(stream, cycle)
+                waiting += sum(len(values) for values in part.queues[stream])
                 self.peak[str(channel)] = max(self.peak[str(channel)], waiting)
 
     def flow_run(self, flow: Flow) -> FlowRun:
         """What a flow did."""
         part = self.parts[flow.name]
-        return FlowRun(flow=flow.name, began=part.began, ended=part.ended, waited=part.waited)
-
-
-def _used(part: _Part, stream: str, cycle: int) -> int:
-    """Iterations of a stream that the last of its readers has read."""
-    ii, count = part.flow.ii, part.flow.iterations
-    turns = [
-        (cycle - 1 - slot) // ii + 1 - back
-        for slot, rows in enumerate(part.reads)
-        for name, back in rows
-        if name == stream
-    ]
-    return max(0, min([count, *turns])) if turns else 0
+        return FlowRun(
+            flow=flow.name, began=part.began, ended=part.ended, waited=part.waited, activations=len(part.runs)
+        )

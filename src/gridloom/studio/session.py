@@ -21,6 +21,7 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg import json_format as graphs
 from gridloom.emit.picture.array import arch_summary, svg_arch
+from gridloom.emit.report.data import finite
 from gridloom.emit.report.source_listing import SourceListing
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.files import kind_of, load_mapping
@@ -48,6 +49,11 @@ _MOST_TILES: Final = 1200
 Json = dict[str, Any]
 
 
+def plain_json(content: Any) -> bytes:
+    """Data as a browser reads it: JSON without infinities."""
+    return json.dumps(finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
 class Session:
     """What the server serves. ``tell`` hears of events for the page, from any thread."""
 
@@ -67,9 +73,11 @@ class Session:
         self.runs: Shelf[values.Run] = Shelf("run", 8)
         self.start: Json = {}
         self._scenes: Shelf[Json] = Shelf("scene", 16)
+        self._scene_texts: Shelf[bytes] = Shelf("scene", 16)
         self._arrays: Shelf[Json] = Shelf("array", 32)
         self._loops: Shelf[list[Json]] = Shelf("list of loops", 32)
         self._opening = threading.Lock()
+        self._running = threading.Lock()
         self.jobs = JobQueue(store, workers=workers, answered=self._answered, tell=lambda event: self.tell(event))
 
     def close(self) -> None:
@@ -101,7 +109,10 @@ class Session:
             return
         kind = kind_of(str(self.workspace.folder / named) if named != what or self._is_file(named) else what)
         if kind == "mapping":
-            self.start = {"view": "mapping", "mapping": self.open_mapping(named)["id"]}
+            key = self.open_mapping(named)["id"]
+            self.start = {"view": "mapping", "mapping": key}
+            # It is drawn while the browser starts, so that the page need not wait for it.
+            threading.Thread(target=self.scene_text, args=(key,), daemon=True).start()
         else:
             self.start = {"view": "write", "arch" if kind == "arch" else "source": named}
 
@@ -240,9 +251,18 @@ class Session:
             return known
         one = self.shown.get(key)
         with self._opening:
+            if (known := self._scenes.find(key)) is not None:
+                return known
             scene = failure_scene(one) if isinstance(one, Refused) else mapping_scene(one)
-        self._scenes.put(key, scene)
+            self._scenes.put(key, scene)
         return scene
+
+    def scene_text(self, key: str) -> bytes:
+        """The scene as the page reads it: JSON without infinities, written once."""
+        if (known := self._scene_texts.find(key)) is None:
+            known = plain_json(self.scene(key))
+            self._scene_texts.put(key, known)
+        return known
 
     def explanation(self, key: str) -> Json:
         """Why the II of a mapping is not lower."""
@@ -253,9 +273,15 @@ class Session:
         return compare.comparison(self.mapping(first), self.mapping(second))
 
     def run(self, key: str, asked: Mapping[str, Any]) -> values.Run:
-        """Run a mapping and keep its trace."""
-        run = values.run_of(self.mapping(key).mapping, asked)
-        self.runs.put(run.id, run)
+        """Run a mapping and keep its trace; what was run with the same data before is not run again.
+
+        One run at a time: a page that is loaded twice asks twice, and the second finds what the first has made.
+        """
+        mapping = self.mapping(key).mapping
+        name = hashlib.sha256(f"{key}\0{json.dumps(dict(asked), sort_keys=True)}".encode()).hexdigest()[:16]
+        with self._running:
+            run = self.runs.find(name) or values.run_of(mapping, asked, name)
+            self.runs.put(name, run)
         return run
 
     def change(self, key: str, change: Mapping[str, Any], pins: Mapping[str, str]) -> Json:

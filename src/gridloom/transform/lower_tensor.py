@@ -143,7 +143,7 @@ def _shape(section: Section) -> tuple[object, ...]:
     dfg = section.dfg
     nodes = tuple((node.op, node.work) for node in dfg.nodes)
     edges = tuple(
-        (dfg.index[e.source], dfg.index[e.target], e.tokens, e.takes, e.puts_every, e.takes_every, e.room)
+        (dfg.index[e.source], dfg.index[e.target], e.tokens, e.takes, e.puts_every, e.takes_every, e.room, e.part)
         for e in dfg.edges
     )
     return nodes, edges, section.blocks, section.bound, section.copies

@@ -25,6 +25,9 @@ from gridloom.dfg.tensor_values import parameters_of
 from gridloom.dfg.tensors import REDUCTIONS, WINDOWED, contraction, flops, operands, steps
 from gridloom.errors import SourceError
 
+#: Links of a near way: out of a unit, between two switches or three, and into another.
+_NEAR = 4
+
 #: An operand: the results of stages (or inputs) side by side; more than one where a product was cut by columns.
 Operand = tuple[str, ...]
 
@@ -65,14 +68,28 @@ class Fabric:
         return cls(
             compute=kinds.count("cu"), memory=kinds.count("mu"), dram=kinds.count("dram"), fifo=p.fifo,
             capacity=p.memory_bytes // p.vector_bytes, operands=p.operands, lanes=p.lanes, stages=p.stages,
-            block_rows=p.block_rows, ports=p.memory_ports, dram_cycles=p.dram_cycles,
-            # Half a FIFO, so that the next packet comes while one is used.
-            packet=p.packet or max(1, p.fifo // 2),
+            block_rows=p.block_rows, ports=p.memory_ports,
+            # What an interface can count on: its share of its channel, as if all interfaces were busy.
+            dram_cycles=p.dram_cycles * -(-kinds.count("dram") // p.dram_channels),
+            packet=p.packet or chosen_packet(p.fifo, p.switch_buffer),
         )  # fmt: skip
 
     def vectors(self, elements: int) -> int:
         """Return how many vectors hold so many elements; the last one may be partly empty."""
         return -(-elements // self.lanes)
+
+
+def chosen_packet(fifo: int, switch_buffer: int) -> int:
+    """Return the largest packet with which a stream over a near way keeps up a vector in each cycle.
+
+    A packet of p vectors is made in p cycles, sent in p cycles over h links, and its credit comes back over as many:
+    the consumer's FIFO has to last for 2 p + 2 h cycles. A buffer behind a link holds two packets, so that one leaves
+    while the next comes.
+
+    >>> chosen_packet(16, 8)
+    4
+    """
+    return max(1, min((fifo - 2 * _NEAR) // 2, switch_buffer // 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

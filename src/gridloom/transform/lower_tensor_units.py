@@ -5,8 +5,11 @@ weight vectors from a memory unit and the block's rows from another, again for e
 through. Results pass through memory units that hold two blocks: their two sides work on different blocks.
 
 Token counts must come out even, or the graph has no repetition vector: units are therefore counted in divisors of what
-is divided, and an edge carries packets of at most half a FIFO, so that the next packet arrives while one is in use.
-``Units._padded`` rounds a count up where it has no such divisor.
+is divided, and an edge carries packets of at most ``Fabric.packet`` vectors. ``Units._padded`` rounds a count up where
+it has no such divisor.
+
+What several units read of one, they get by multicast (the same ``part`` of an edge): the rows of a product, operands
+that every unit reads whole, and results that several stages read. Weights and shares are parts of their own.
 
 Every value has a *level*: how many double buffers lie between it and the inputs of the section. Values
 of different levels belong to different blocks at any one time, so that a stage that reads two of them needs the earlier
@@ -78,6 +81,9 @@ class Units:
         self.used = {"compute": 0, "memory": 0, "dram": 0}
         #: What is added to the names of nodes: copies of a section have names of their own.
         self.suffix = ""
+        #: Tokens of a block of each node whose result is a stream: an edge with as many carries all of it.
+        self.whole: dict[str, int] = {}
+        self.parts: dict[str, int] = {}
         #: Stage of the memory units that hold rows.
         self.level_of: dict[str, int] = {}
 
@@ -100,16 +106,22 @@ class Units:
         self.firings[name] = firings
         return name
 
-    def edge(self, source: str, target: str, tokens: int, *, blocks: int = 0) -> None:
+    def edge(self, source: str, target: str, tokens: int, *, blocks: int = 0, part: int | None = None) -> None:
         """Add an edge that carries so many tokens per block; into memory it has room for ``blocks`` whole blocks.
+
+        Edges of one source with the same ``part`` carry the same tokens. Unless it is given, an edge with all tokens of
+        its source has part 0, and any other a part of its own.
 
         Between two nodes, packets go in step with the firings of both ends. Into memory (``blocks`` above 0), the
         consumer takes a whole block at once, before the first of its firings for it: it reads the block many times or
         in another order.
         """
+        wanted = tokens
         tokens = self._padded(
             tokens, [self.firings[source]] if blocks else [self.firings[source], self.firings[target]]
         )
+        if part is None and wanted != self.whole.get(source):
+            part = self.parts[source] = self.parts.get(source, 0) + 1
         puts, puts_every = self._cadence(tokens, self.firings[source])
         takes, takes_every = (tokens, self.firings[target]) if blocks else self._cadence(tokens, self.firings[target])
         room = blocks * tokens if blocks else None
@@ -120,7 +132,7 @@ class Units:
         self.edges.append(
             Edge(
                 source=source, target=target, operand=operand, tokens=puts, takes=None if takes == puts else takes,
-                puts_every=puts_every, takes_every=takes_every, room=room,
+                puts_every=puts_every, takes_every=takes_every, room=room, part=part or 0,
             )
         )  # fmt: skip
 
@@ -185,6 +197,7 @@ class Units:
         )
         for source, count in parts:
             self.edge(source, unit, count, blocks=blocks)
+        self.whole[unit] = tokens
         return unit, tokens
 
     def delay(self, stream: Stream, level: int, stage: str) -> Stream:
@@ -209,8 +222,9 @@ class Units:
         count = self._interfaces(tokens, period)
         share = -(-tokens // count)
         firings = self._packets(share)
-        work = ceil(share / firings) * self.fabric.dram_cycles
-        return Stream(tuple((self.node(f"{name}.{k}", "input", name, work, firings), share) for k in range(count)), 0)
+        names = [self.node(f"{name}.{k}", "input", name, ceil(share / firings), firings) for k in range(count)]
+        self.whole |= dict.fromkeys(names, share)
+        return Stream(tuple((unit, share) for unit in names), 0)
 
     def sink(self, name: str, stream: Stream, period: int) -> None:
         """Add an output to DRAM."""
@@ -222,8 +236,7 @@ class Units:
                 parts = self.narrow(Stream(parts, stream.level), 1, name).parts
             ((source, tokens),) = parts
             firings = self._packets(tokens)
-            work = ceil(tokens / firings) * self.fabric.dram_cycles
-            self.edge(source, self.node(f"{name}.{k}", "output", name, work, firings), tokens)
+            self.edge(source, self.node(f"{name}.{k}", "output", name, ceil(tokens / firings), firings), tokens)
 
     def _interfaces(self, tokens: int, period: int) -> int:
         """Return how many DRAM interfaces carry so many tokens in a period with a fifth of the time to spare.
@@ -262,14 +275,15 @@ class Units:
         parts = []
         for k in range(units):
             feeds = [
-                feed for stream, all_of_it in zip(ready, whole)
+                (*feed, 0 if all_of_it else None) for stream, all_of_it in zip(ready, whole)
                 for feed in (stream.parts if all_of_it else stream.share(k, units))
             ]  # fmt: skip
-            firings = self._common_firings([share, *(tokens for _, tokens in feeds)])
+            firings = self._common_firings([share, *(tokens for _, tokens, _ in feeds)])
             work = ceil(busy / firings)
             unit = self.node(f"{stage.id}.v{k}", "elementwise", stage.id, work, firings)
-            for source, tokens in feeds:
-                self.edge(source, unit, tokens)
+            for source, tokens, part in feeds:
+                self.edge(source, unit, tokens, part=part)
+            self.whole[unit] = share
             parts.append((unit, share))
         return Stream(tuple(parts), top)
 
@@ -308,7 +322,10 @@ class Units:
             self.node(f"{stage.id}.c{k}", "gemm", stage.id, packet * fabric.block_rows, firings) for k in range(units)
         ]
         for k, name in enumerate(names):
-            self.edge(rows[k * len(rows) // units], name, tiles * inner * fabric.block_rows)
+            # Units of one member of the batch read the same rows.
+            member = k * stage.batch // units
+            self.edge(rows[k * len(rows) // units], name, tiles * inner * fabric.block_rows, part=member)
+            self.whole[name] = tiles * fabric.block_rows
         self._weights(stage, names, weights, inputs[1] if stage.held else None)
         return Stream(tuple((name, tiles * fabric.block_rows) for name in names), level)
 
@@ -375,13 +392,15 @@ class Units:
                 for source, tokens in stream.parts:
                     self.edge(source, name, tokens, blocks=2)
                 for unit in names[first : first + _ROW_READERS]:
-                    self.edge(name, unit, firings)
+                    # Every unit has columns of its own of the right operand, and all of the left one.
+                    self.edge(name, unit, firings, part=0 if side == "x" else None)
         size = -(-share // fabric.capacity)
         out = -(-stage.vectors // (units * size))
         for k, name in enumerate(names):
             for j in range(size):
                 unit = self.node(f"{stage.id}.s{k}_{j}", "buffer", stage.id, -(-fabric.packet // size), firings)
                 self.edge(name, unit, share // size)
+                self.whole[unit] = out
                 parts.append((unit, out))
         return Stream(tuple(parts), level + 1)
 

@@ -125,6 +125,18 @@ def _siblings_apart(subject: Subject) -> Iterator[Violation]:
             yield Violation("siblings-apart", where, f"{together}, which all read {node}", "one sibling per tile")
 
 
+def _instruction_ram(subject: Subject) -> Iterator[Violation]:
+    """No tile runs more different ops than its instruction RAM holds; slots with the same op share an entry."""
+    ops: dict[int, set[str]] = {}
+    for placed in subject.placed.values():
+        if placed.tile >= 0 and placed.node.op not in ("const", "livein", "input", "output"):
+            ops.setdefault(placed.tile, set()).add(placed.node.op)
+    for tile, found in sorted(ops.items()):
+        record = subject.arch.tiles[tile]
+        if record.instructions is not None and len(found) > record.instructions:
+            yield Violation("instruction-ram", record.name, f"{len(found)} different ops", f"{record.instructions}")
+
+
 def _crowded(instances: list[Placed]) -> list[tuple[int, str]]:
     """Return the tiles with more than one of the instances, and the names of these."""
     tiles: dict[int, list[str]] = {}
@@ -140,4 +152,5 @@ RULES: Final[dict[str, Callable[[Subject], Iterator[Violation]]]] = {
     "tile_memory_shared": _tile_memory_shared,
     "flow_starts_apart": _flow_starts_apart,
     "siblings_apart": _siblings_apart,
+    "instruction_ram": _instruction_ram,
 }

@@ -1,10 +1,11 @@
 """Rules of elastic arrays: a node has a unit, an edge an operand input of its own and a path; no buffer deadlocks.
 
-Deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as tokens that go back, the
-graph is a synchronous dataflow graph, whose firings never disable each other. So any order of firings will do; when
-every node has fired as often as the repetition vector says, the buffers are as they were and the graph can go on, and
-when no node can fire before that, none ever will. A node fires as often as it can at once. Tokens that are put or taken
-every so many firings only change how many there are after a number of firings: the argument stays.
+A packet fits the buffers of switches, and no circle of links can wait for each other's buffers. With that the network
+itself never stops, and deadlock is decided by an untimed token game, which is exact: with the room of a buffer seen as
+tokens that go back, the graph is a synchronous dataflow graph, whose firings never disable each other. So any order of
+firings will do; when every node has fired as often as the repetition vector says, the buffers are as they were and the
+graph can go on, and when no node can fire before that, none ever will. A node fires as often as it can at once. Tokens
+that are put or taken every so many firings only change how many there are after some firings: the argument stays.
 
 The theory is that of synchronous dataflow (Lee and Messerschmitt, 1987): the repetition vector is the least solution of
 the balance equations, one per channel. A channel here may also put or take its tokens only every so many firings
@@ -18,10 +19,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 from typing import Final
 
+from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Kind
+from gridloom.archs.spec import parameters
 from gridloom.verify.subject import Subject, edge_name
 from gridloom.verify.violation import Violation
 
@@ -65,6 +69,74 @@ def check_ways(subject: Subject) -> Iterator[Violation]:
             yield Violation(
                 "route-circle", path.name, f"a route that comes back to {names}", "each unit and switch once"
             )
+
+
+def check_packets(subject: Subject) -> Iterator[Violation]:
+    """A packet fits the buffer behind each link, and what an input reads for a firing the room of its interface.
+
+    A packet is what one firing puts on an edge. It moves on when the next buffer has room for all of it.
+    """
+    p = parameters(RduParameters, subject.arch.spec)
+    for k, edge in subject.routed_edges():
+        if edge.tokens > p.switch_buffer:
+            yield Violation(
+                "packet",
+                edge_name(k, edge),
+                f"packets of {edge.tokens} vectors",
+                f"{p.switch_buffer}, a switch's buffer",
+            )
+    for node in subject.dfg.nodes:
+        sent = {(e.part, e.tokens, e.puts_every) for e in subject.dfg.edges if e.source == node.id and e.carries_value}
+        read = sum(tokens // every for _, tokens, every in sent)
+        if node.op == "input" and read > p.dram_queue:
+            yield Violation(
+                "packet",
+                node.id,
+                f"reads of {read} vectors",
+                f"{p.dram_queue}, the reads that an interface has room for",
+            )
+
+
+def check_turns(subject: Subject) -> Iterator[Violation]:
+    """No circle of links in which packets could wait for each other's buffers for ever.
+
+    A packet in the buffer behind a link waits for the link after it on its route. Since consumers have room for all
+    that is sent (credits), a network whose waits have no circle always moves (Dally and Seitz, 1987). Linear in the
+    hops.
+    """
+    after: dict[int, set[int]] = {}
+    for path in subject.paths:
+        links = [resource for resource, _ in path.hops if subject.kind(resource) == Kind.LINK]
+        for first, second in pairwise(links):
+            after.setdefault(first, set()).add(second)
+    circle = _circle(after)
+    if circle:
+        names = [subject.arch.resource_names[link] for link in circle]
+        shown = " -> ".join(names[:6]) + (" -> ..." if len(names) > 6 else f" -> {names[0]}")
+        yield Violation("turns", "the routes", f"links that wait for each other: {shown}", "no circle of such waits")
+
+
+def _circle(after: dict[int, set[int]]) -> list[int]:
+    """Return the links of a circle, in order; an empty list where there is none. Depth first, without recursion."""
+    done: set[int] = set()
+    for start in sorted(after):
+        trail: list[int] = []
+        on_trail: set[int] = set()
+        waiting = [(start, False)]
+        while waiting:
+            link, leave = waiting.pop()
+            if leave:
+                trail.pop()
+                on_trail.discard(link)
+                done.add(link)
+            elif link in on_trail:
+                return trail[trail.index(link) :]
+            elif link not in done:
+                trail.append(link)
+                on_trail.add(link)
+                waiting.append((link, True))
+                waiting += [(other, False) for other in sorted(after.get(link, ()))]
+    return []
 
 
 def check_resources(subject: Subject) -> Iterator[Violation]:

@@ -52,6 +52,8 @@ _TIMED: Final[tuple[Rule, ...]] = (
 )
 _ELASTIC: Final[tuple[Rule, ...]] = (
     elastic.check_ways,
+    elastic.check_packets,
+    elastic.check_turns,
     elastic.check_resources,
     elastic.check_tokens,
 )

@@ -61,9 +61,12 @@ KINDS: Final[Mapping[str, str]] = {
     "tile-memory-shared": "nodes that share a tile-memory variable sit on different tiles",
     "tile-memory-size": "a tile's nodes need more tile-memory variables than it holds",
     "flow-starts-apart": "two nodes that start a synchronous flow share a tile",
+    "instruction-ram": "the ops of a tile need more entries than its instruction RAM has",
     "siblings-apart": "two nodes with a common predecessor share a tile",
     # elastic arrays
     "route-circle": "a route comes back to a unit or switch that it has left",
+    "packet": "a packet that the buffers of switches or of a DRAM interface cannot hold",
+    "turns": "links whose packets may wait for each other's buffers in a circle",
     "rates": "token rates that no repetition balances, or whose repetition is too long to check",
     "deadlock": "a buffer that stays full and one that stays empty stop the graph for ever",
     # programs of several flows

@@ -37,6 +37,10 @@ class Tally:
     mapped: int = 0
     on_host: Counter[str] = field(default_factory=Counter)
     simulated: int = 0
+    #: Nests as one loop, loops with several iterations of the loop around side by side, nests that are exchanged.
+    nests: int = 0
+    jams: int = 0
+    exchanged: int = 0
 
 
 def check(first: int, count: int, *, arch: str = "torus:4x4", data_sets: int = 2, effort: int = 2000) -> Tally:
@@ -58,9 +62,13 @@ def _check(seed: int, file: str, module: Module, types: str, library: ctypes.CDL
     try:
         program = program_of(module, name, file)
         signature = parse_signature(types, name, file)
-        compiled = compile_program(program, signature, arch, seed=1, effort=effort, time_limit=3)
+        compiled = compile_program(program, signature, arch, seed=1, effort=effort, time_limit=3, every=True)
         for loop in compiled.loops:
             tally.mapped += loop.mapping is not None
+            if loop.mapping is not None:
+                tally.jams += loop.plan.jam > 1
+                tally.exchanged += loop.plan.interchange is not None
+                tally.nests += loop.plan.is_nest and loop.plan.interchange is None
             tally.on_host[loop.reason.partition(";")[0]] += bool(loop.reason)
         for k in range(data_sets):
             given = arguments(2 * seed + k)

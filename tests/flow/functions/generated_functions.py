@@ -13,8 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 LENGTH = 64
-ARRAYS = {"a": "int32_t", "u": "uint32_t", "h": "int16_t", "k": "uint16_t", "c": "int8_t", "b": "uint8_t", "d": "float"}
-DTYPES = {"a": "i4", "u": "u4", "h": "i2", "k": "u2", "c": "i1", "b": "u1", "d": "f4"}
+ARRAYS = {"a": "int32_t", "u": "uint32_t", "h": "int16_t", "k": "uint16_t", "c": "int8_t", "b": "uint8_t", "d": "float",
+          "w": "int64_t"}  # fmt: skip
+DTYPES = {"a": "i4", "u": "u4", "h": "i2", "k": "u2", "c": "i1", "b": "u1", "d": "f4", "w": "i8"}
 SCALARS = {"n": "int", "p": "int", "q": "unsigned", "sh": "int16_t", "by": "uint8_t"}
 HEADER = """\
 #include <stdint.h>
@@ -80,7 +81,8 @@ class FunctionWriter:
         if self.in_loop:
             simple += [self._leave, self._condition]
         around = [self._counted, self._counted, self._counted, self._down, self._while, self._shrink, self._do,
-                  self._triangle, self._search, self._conditional_loop, self._condition, self._switch]  # fmt: skip
+                  self._triangle, self._search, self._conditional_loop, self._condition, self._switch, self._nest,
+                  self._nest, self._nest]  # fmt: skip
         if depth >= 3 or self.loops >= 6:
             return self.random.choice(simple)(depth)
         if depth == 0:
@@ -117,6 +119,45 @@ class FunctionWriter:
     def _down(self, depth: int) -> list[str]:
         i = self._name("i")
         return [f"for (int {i} = {self._bound()}; {i} > 0; {i}--) {{", *self._body(depth, i), "}"]
+
+    def _nest(self, depth: int) -> list[str]:
+        """Two counted loops around a statement on matrices of 8 columns, or on rows that the loops have in common."""
+        i, j = self._name("i"), self._name("i")
+        self.loops += 2
+        few = ["8", "7", "5", "3", "(by & 7)", "(n & 7)", "(n / 2)"]
+        low = self.random.choice(["0", "0", "1"])
+        heads = [f"for (int {i} = {low}; {i} < {self.random.choice(few)}; {i}++)",
+                 f"for (int {j} = {low}; {j} < {self.random.choice(few)}; {j}++)"]  # fmt: skip
+        work = self.random.choice([self._matrix, self._matrix, self._kept, self._kept, self._sum])(i, j, low == "1")
+        if len(work) == 1:
+            return [heads[0], f"  {heads[1]}", f"    {work[0]}"]
+        return [f"{heads[0]} {{", f"  {work[0]}", f"  {heads[1]}", f"    {work[1]}", f"  {work[2]}", "}"]
+
+    def _matrix(self, i: str, j: str, above: bool) -> list[str]:
+        """A store to an element of a matrix, by others around it."""
+        to, of = self.random.choices(["a", "u", "h", "b", "w"], k=2)
+        place = self.random.choice([f"8 * {i} + {j}", f"8 * {j} + {i}"])
+        there = [f"8 * {i} + {j}", f"8 * {j} + {i}", i, j]
+        if above:
+            there += [f"8 * {i} + {j} - 8", f"8 * {i} + {j} - 1", f"8 * {i} + {j} - 9", f"8 * {j} + {i} - 7"]
+        read = f"{of}[{self.random.choice(there)}]"
+        return [f"{to}[{place}] {self.random.choice(['=', '+=', '^='])} {read} + {self.random.choice([i, j, 'p'])};"]
+
+    def _kept(self, i: str, j: str, above: bool) -> list[str]:
+        """An element that every iteration of one of the loops changes."""
+        to, of = self.random.choices(["a", "u", "h", "w"], k=2)
+        place, other = self.random.choice([(i, j), (j, i)])
+        read = f"{of}[{self.random.choice([f'8 * {i} + {j}', f'8 * {j} + {i}', other])}]"
+        if self.random.random() < 0.4:
+            return [f"int r{i} = {self.random.choice(['0', 'p', f'a[{i}]'])};", f"r{i} = r{i} * 3 + (int){read};",
+                    f"a[{i}] = r{i};"]  # fmt: skip
+        return [f"{to}[{place}] = {to}[{place}] * 3 + {read};"]
+
+    def _sum(self, i: str, j: str, above: bool) -> list[str]:
+        """A product of rows, summed up and stored."""
+        to, of, by = self.random.choices(["a", "u", "h", "b"], k=3)
+        read = f"{of}[8 * {i} + {j}] * {by}[{self.random.choice([j, f'8 * {j} + {i}', f'{i} + {j}'])}]"
+        return [f"int r{i} = 0;", f"r{i} += (int)({read});", f"{to}[{i}] = r{i};"]
 
     def _triangle(self, depth: int) -> list[str]:
         if not self.counters:

@@ -79,6 +79,22 @@ def test_a_file_without_a_loop_says_so(c_file):
         load(path)
 
 
+def test_a_loop_of_which_nothing_is_left_says_so(c_file):
+    path = c_file(
+        "int f(int p, int q, int n) {\n"
+        "  int s = 0;\n"
+        "  short y = p;\n"
+        "  for (int i = 0; i < n; i++)\n"
+        "    y -= (s >> 21) + (int)((unsigned)q << 31);\n"
+        "  return s ^ y;\n"
+        "}"
+    )
+    with pytest.raises(SourceError) as caught:
+        load(path)
+    assert caught.value.message == "computes nothing: it stores nothing and changes no value that is used after it"
+    assert caught.value.where == f"{path}:5: loop in 'f'"
+
+
 # -- limits ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -54,6 +56,24 @@ def test_file_that_hangs_is_stopped_with_what_it_started(source, monkeypatch: py
     assert time.monotonic() - start < 2
     time.sleep(1.2)
     assert not Path("left").exists()
+
+
+def test_file_that_hangs_ends_with_the_program_that_reads_it(source):
+    path = source("import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(3600)\n")
+    reading = (
+        f"from gridloom.frontend.python.module_file import execute; from pathlib import Path; execute(Path('{path}'))"
+    )
+    reader = subprocess.Popen([sys.executable, "-c", reading])
+    while not (Path("pid").exists() and Path("pid").read_text()):
+        time.sleep(0.05)
+    reader.kill()
+    reader.wait()
+    hanging = Path("/proc") / Path("pid").read_text()
+    for _ in range(600):
+        if not hanging.exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it still runs")
 
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="the limit on memory is one of Linux")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.tools, pytest.mark.usefixtures("icarus")]
 
 EDGES = (0, 1, 2, 3, 7, 31, 32, 33, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF)
 MODULES = {"i32": "gl_alu", "cma24": "gl_cma_alu"}
-UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2)] + [("cma24", 25)]
+UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2, 33, 64)] + [("cma24", 25)]
 
 
 def texts(domain: str) -> dict[str, str]:
@@ -44,8 +44,8 @@ def vectors(domain: str, width: int) -> list[tuple[str, int, int, int]]:
     pairs = [(a, b) for a in edges for b in edges]
     rows = []
     for op in ops_of(domain):
-        chosen = pairs if width >= 25 else rng.sample(pairs, min(len(pairs), 80))
-        rows += [(op, a, b, rng.getrandbits(32) & mask) for a, b in chosen]
+        chosen = pairs if 25 <= width <= 32 else rng.sample(pairs, min(len(pairs), 80))
+        rows += [(op, a, b, rng.getrandbits(width)) for a, b in chosen]
         rows += [(op, *(rng.getrandbits(width) for _ in range(3))) for _ in range(100)]
     return rows
 

@@ -89,7 +89,7 @@ def test_a_configuration_port_hands_on_every_packet_and_takes_its_own(tmp_path: 
             wire valid_out, write;
             wire [8:0] packet_out;
             wire [1:0] region, offset, data;
-            gl_config_port #(.ID(5), .ID_BITS(3), .OFFSET_BITS(2), .CHUNK(2)) unit (
+            gl_config_port #(.ID_BITS(3), .OFFSET_BITS(2), .CHUNK(2)) unit (.number(3'd5),
                 .clk(clk), .rst(rst), .valid_in(valid), .packet_in(packet), .valid_out(valid_out),
                 .packet_out(packet_out), .write(write), .region(region), .offset(offset), .data(data));
             always @* if (begun) begin

@@ -91,7 +91,7 @@ def test_files_of_large_arrays_hold_the_modules_they_are_named_after(text: str) 
 
 def test_names_are_those_of_the_array() -> None:
     text = rtl_files(Hardware(build("mesh:2x2")))["gridloom_array.v"]
-    assert ".ID(3)\n    ) pe_1_0 (" in text
+    assert "tile_0 pe_1_0 (\n        .clk(clk), .rst(rst), .number(3'd3)," in text
     assert "wire [31:0] pe_0_0_to_pe_0_1;" in text
     assert verilog_name("pe_0_0>pe_0_1#2") == "pe_0_0_to_pe_0_1_lane_2"
     assert unique_names(["a.b", "a>b", "a_b"]) == {"a.b": "a_b", "a>b": "a_to_b", "a_b": "a_b_2"}

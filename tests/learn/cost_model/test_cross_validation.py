@@ -21,13 +21,14 @@ def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: P
     monkeypatch.setattr(data, "held_out_graphs", lambda: [("gemm", {"inner": 64, "columns": 96})])
     monkeypatch.setattr(data, "large_graphs", lambda: [("mlp", {"width": 64, "layers": 2})])
     work = Work(folder=tmp_path, jobs=1)
-    for era in ("past", "present"):
+    for era in data.ERAS:
         model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)
     config = model.CostModelConfig(report="adaptivity", decisions=48, epochs=40, folds=2)
     report = model.MODEL.evaluate(config, work)
-    assert report["decisions"] == {"past": 48, "present": 48}
+    assert report["decisions"] == dict.fromkeys(data.ERAS, 48)
     rows = {(row["model"], row["tested"]): row for row in report["rows"]}
-    assert len(rows) == 6
+    # Six rivals and a model of its own for each era, and that of the present in all of them.
+    assert len(rows) == 6 * len(data.ERAS) + 2 * len(data.ERAS) - 1
     assert all(set(row["families"]) == {"gemm", "mlp"} for row in rows.values())
-    for era in ("past", "present"):
+    for era in data.ERAS:
         assert rows[f"trained on {era}", era]["relative_error"] < rows["heuristic", era]["relative_error"]

@@ -21,7 +21,7 @@ from gridloom.learn.placement.training import Training, TrainingConfig, policy_o
 from gridloom.learn.placement.training_graphs import FIRST_SEED, draw_task, engine, problem_of  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 
-KINDS = ("attention", "mlp", "state")
+KINDS = ("attention", "mlp", "state", "gga")
 SMALL = "kernel:random_growing,nodes=8,inputs=3,seed=3"
 
 
@@ -62,8 +62,8 @@ def test_one_policy_serves_every_size_of_array_and_ii() -> None:
 
 
 def test_state_policy_says_what_it_takes() -> None:
-    batch = BoardBatch(problem_of("kernel:random_growing,nodes=70,seed=1", engine(64, 8)), 1, BoardOptions(ii=8))
-    with pytest.raises(OptionError, match="512 slots and 64 nodes at most"):
+    batch = BoardBatch(problem_of("kernel:random_growing,nodes=140,seed=1", engine(64, 8)), 1, BoardOptions(ii=8))
+    with pytest.raises(OptionError, match="1024 slots and 128 nodes at most"):
         make_policy("state").observe(batch)
 
 
@@ -97,8 +97,8 @@ def test_policy_learns_a_trivial_task() -> None:
     assert seen[-1] < 3.4
 
 
-def test_training_improves_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
-    config = TrainingConfig(iterations=4, graphs=3, boards=8, large=0.0)
+def test_training_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
+    config = TrainingConfig(policy="attention", iterations=4, graphs=3, boards=8, large=0.0)
     training = Training(config, 0, tmp_path)
     training.run(Work(folder=tmp_path))
     rows = [json.loads(line) for line in (tmp_path / "attention.jsonl").read_text().splitlines()]
@@ -111,7 +111,7 @@ def test_training_improves_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
 
 
 def test_resumed_training_ends_where_an_uninterrupted_one_ends(tmp_path: Path) -> None:
-    config = TrainingConfig(iterations=2, graphs=2, boards=4, large=0.0)
+    config = TrainingConfig(policy="attention", iterations=2, graphs=2, boards=4, large=0.0)
     whole = Training(config, 1, tmp_path / "whole")
     whole.run(Work(folder=tmp_path))
     first = Training(config, 1, tmp_path / "parts")

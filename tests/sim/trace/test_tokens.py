@@ -6,7 +6,7 @@ import numpy as np
 from tests import hand_mappings as hand
 
 from gridloom.mapping.configuration import configure
-from gridloom.sim.elastic import TokenNetwork, repetitions, simulate_elastic
+from gridloom.sim.elastic.run import TokenNetwork, repetitions, simulate_elastic
 from gridloom.sim.trace.tokens import BUSY, STALLED, STARVED, record_tokens
 
 
@@ -15,7 +15,7 @@ def test_moments_end_where_the_whole_run_ends() -> None:
     trace = record_tokens(configuration, iterations=6)
     network = TokenNetwork(configuration, repetitions(configuration), 6)
     cycles = network.run()
-    assert (trace.fired[-1] == network.fired).all()
+    assert (trace.fired[-1] == network.fired[: len(network.slots)]).all()
     assert (trace.counters[-1] == network.counters).all()
     assert int(trace.cycles[-1]) == cycles
     assert trace.stuck is None and not trace.cut

@@ -42,6 +42,7 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
     accesses = not static and any("mem" in tile.classes for tile in builder.tiles)
     contested = draft.hops is not None or any(kind == Kind.SWITCH for kind, *_ in builder.columns)
     traits = {"grid"} if static else {"crossbars" if contested else "registers"}
+    traits |= {"loop_controller"} if draft.loop_levels else set()
     return builder.build(
         name=name,
         style=draft.style,
@@ -54,6 +55,7 @@ def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
         route_uses_fu=not static,
         word=draft.word,
         links_per_cycle=draft.hops,
+        loop_levels=draft.loop_levels,
         traits=frozenset(traits | draft.traits | ({"memory_access"} if accesses else set())) | traits_of(builder),
     )
 

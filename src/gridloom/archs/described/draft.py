@@ -110,6 +110,8 @@ class Draft:
     port_registers: bool = False
     data_memory: int | None = None
     word: int = 32
+    #: Loops around a launched one that a loop controller restarts it for.
+    loop_levels: int = 0
 
     @property
     def cells(self) -> list[Cell]:

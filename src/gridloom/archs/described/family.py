@@ -21,12 +21,14 @@ from gridloom.errors import ArchError
 
 #: What the size of an array may be.
 MAX_SIDE: Final = 128
+#: Loops around a launched one that a controller may restart it for.
+MAX_LEVELS: Final = 8
 
 #: The keys with readers of their own, in the order in which they are read.
 _READERS: Final = {"buses": read_buses, "tiles": refine_tiles, "files": read_files, "memory": read_memory}
 KEYS: Final = (
     "extends", "style", "rows", "cols", "links", "buses", "tiles", "files", "memory", "inputs", "live_ins", "word",
-    "bypass", "graph",
+    "bypass", "loop_levels", "graph",
 )  # fmt: skip
 
 
@@ -57,6 +59,8 @@ def _draft(data: dict[str, Any], key: str) -> Draft:
         draft.live_ins = cast(Literal["immediate", "registers"], word)
     if "word" in data:
         draft.word = number_at(data["word"], joined(key, "word"), 2, 32)
+    if "loop_levels" in data:
+        draft.loop_levels = number_at(data["loop_levels"], joined(key, "loop_levels"), 0, MAX_LEVELS)
     if "bypass" in data:
         read_bypass(draft, data["bypass"], joined(key, "bypass"))
     for name, reader in _READERS.items():

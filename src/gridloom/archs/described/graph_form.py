@@ -33,7 +33,8 @@ _LARGE: Final = 1 << 40
 _KINDS: Final = {kind.name.lower(): kind for kind in Kind}
 _TILE_KINDS: Final = ("pe", "load", "store", "const")
 _BOUNDS: Final = {
-    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE), "constants": (0, _LARGE),
+    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE),
+    "instructions": (1, _LARGE), "constants": (0, _LARGE),
 }  # fmt: skip
 _TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer", "fifos")
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
@@ -43,6 +44,7 @@ _GRAPH_KEYS: Final = (
 )  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
+    "instruction_ram",
 )  # fmt: skip
 
 
@@ -61,7 +63,8 @@ def describe_graph(arch: Arch) -> dict[str, Any]:
     ]
     graph |= _rest(arch)
     described = {"family": "array", "style": arch.style, "rows": arch.rows, "cols": arch.cols}
-    return {**described, "inputs": arch.inputs, "graph": graph}
+    levels = {"loop_levels": arch.loop_levels} if arch.loop_levels else {}
+    return {**described, "inputs": arch.inputs, **levels, "graph": graph}
 
 
 def _rest(arch: Arch) -> dict[str, Any]:
@@ -123,7 +126,7 @@ def _resource_record(arch: Arch, r: int) -> dict[str, Any]:
 def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
     """Return the array that a description by resources says; ArchError names the key that is wrong."""
     for key in data:
-        if key not in ("style", "rows", "cols", "inputs", "graph"):
+        if key not in ("style", "rows", "cols", "inputs", "loop_levels", "graph"):
             raise ArchError(f"{key}: an array is described by tile or by resource; leave this key out, or 'graph'")
     graph = mapping_at(data["graph"], _GRAPH_KEYS, "graph", "the graph of an array")
     style = word_at(data.get("style"), "style", ("static", "modulo"))
@@ -154,6 +157,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         data_memory=count_at(graph.get("data_memory"), "graph.data_memory", 0, _LARGE, none="no limit"),
         route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
         links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
+        loop_levels=number_at(data.get("loop_levels", 0), "loop_levels", 0, 8),
         traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder),
     )
 

@@ -42,6 +42,7 @@ def schema() -> dict[str, Any]:
             "memory": _memory(),
             "inputs": {"enum": ["aligned", "skewed", "free"]},
             "word": _number(2, 32),
+            "loop_levels": _number(0, 8),
             "live_ins": {"enum": ["immediate", "registers"]},
             "bypass": _bypass(),
             "graph": {"type": "object"},

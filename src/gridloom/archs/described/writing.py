@@ -63,6 +63,8 @@ def describe_by_tile(arch: Arch) -> dict[str, Any] | None:
         described["inputs"] = arch.inputs
     if arch.word != Arch.word:
         described["word"] = arch.word
+    if arch.loop_levels:
+        described["loop_levels"] = arch.loop_levels
     try:
         same = build(described).fingerprint == arch.fingerprint
     except ArchError:

@@ -69,7 +69,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
         data_memory=p.data_memory,
         route_uses_fu=p.moves,
         links_per_cycle=p.hops,
-        traits=frozenset({"crossbars"} | ({"memory_access"} if accesses else set())),
+        traits=frozenset({"crossbars"} | ({"memory_access"} if accesses else set())) | p.controls,
+        loop_levels=p.loop_levels,
     )
 
 

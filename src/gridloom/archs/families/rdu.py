@@ -4,10 +4,11 @@ Units stand in a checkerboard (compute where row + col is even) with a switch at
 and from its four corner switches, neighbouring switches have ``channels`` links each way, and DRAM interfaces sit at
 the left and right side. A mapping has no cycles: tokens move when there is room.
 
-The array follows reconfigurable dataflow units such as Plasticine (Prabhakar et al., ISCA 2017): a compute unit is a
-pipeline of vector stages, a memory unit a scratchpad. What the units take for a firing is written at the nodes of the
-graph (``Node.work``), which ``gridloom.transform`` computes from the parameters here. The mapping itself sees units,
-input buffers and links only.
+The array follows reconfigurable dataflow units such as Plasticine (Prabhakar et al., ISCA 2017) and the SN10: a compute
+unit is a pipeline of vector stages, a memory unit a scratchpad, DRAM interfaces share DDR channels. Where each number
+comes from, and how packets, credits, banks and DRAM behave, is in docs/dataflow-machine.md. What the units take for a
+firing is written at the nodes of the graph (``Node.work``), which ``gridloom.transform`` computes from the parameters
+here. The mapping itself sees units, input buffers and links only.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ class RduParameters:
     #: Columns of units, 1 to 128.
     cols: int
     #: Links each way between neighbouring switches, 1 to 16.
-    channels: int = 2
+    channels: int = 1
     #: Vectors that an input FIFO holds.
     fifo: int = 16
-    #: Vectors that travel together at the most, which lowering makes packets of; 0: half a FIFO.
+    #: Vectors that travel together at the most, which lowering makes packets of; 0: lowering chooses.
     packet: int = 0
+    #: Vectors that the buffer at the end of a link holds.
+    switch_buffer: int = 8
     #: Bytes of a memory unit; it buffers ``memory_bytes // vector_bytes`` vectors.
     memory_bytes: int = 262144
     #: Bytes of a vector.
@@ -45,10 +48,22 @@ class RduParameters:
     operands: int = 6
     #: DRAM interfaces at each of the two sides: one every so many rows.
     dram_every: int = 2
-    #: Cycles that a vector takes at a DRAM interface, 1 to 1024.
-    dram_cycles: int = 4
-    #: Vectors that a memory unit reads, and as many that it writes, per cycle, 1 to 16.
+    #: Channels of the DRAM, 1 to 64, which the interfaces share in turn: interface k uses channel k modulo these.
+    dram_channels: int = 6
+    #: Cycles that a vector takes in a DRAM channel, 1 to 1024.
+    dram_cycles: int = 3
+    #: Cycles from the end of a read in its channel to its interface, 0 to 4096.
+    dram_latency: int = 100
+    #: Vectors of reads under way that an interface has room for.
+    dram_queue: int = 64
+    #: Every so many cycles a DRAM channel is refreshed, 1 to 1048576.
+    refresh_every: int = 7800
+    #: Cycles that a refresh takes, in which its channel begins nothing; 0: there is no refresh.
+    refresh_cycles: int = 350
+    #: Banks of a memory unit, 1 to 16: each reads and writes a vector per cycle. Input k writes bank k modulo these.
     memory_ports: int = 1
+    #: Vectors of the configuration of a unit, which come from DRAM before a section runs, 0 to 65536.
+    configure_vectors: int = 32
     #: Lanes of a compute unit, 1 to 256: multiply-accumulates per cycle.
     lanes: int = 16
     #: Stages of a compute unit's pipeline, 1 to 64: elementwise steps that it does in one pass.
@@ -72,7 +87,9 @@ def build(spec: Mapping[str, Any]) -> Arch:
         ("fifo", large),
         ("dram_every", large),
         ("vector_bytes", large),
+        ("dram_channels", 64),
         ("dram_cycles", 1024),
+        ("refresh_every", 1 << 20),
         ("memory_ports", 16),
         ("lanes", 256),
         ("stages", 64),
@@ -80,7 +97,12 @@ def build(spec: Mapping[str, Any]) -> Arch:
     ):
         check_range(p, key, 1, high)
     check_range(p, "memory_bytes", p.vector_bytes, large)
-    check_range(p, "packet", 0, p.fifo)
+    check_range(p, "switch_buffer", 1, 4096)
+    check_range(p, "packet", 0, min(p.fifo, p.switch_buffer))
+    check_range(p, "dram_queue", p.switch_buffer, 4096)
+    check_range(p, "dram_latency", 0, 4096)
+    check_range(p, "refresh_cycles", 0, p.refresh_every - 1)
+    check_range(p, "configure_vectors", 0, 65536)
     builder = ArchBuilder()
     ends = _add_units(builder, p)
     _add_switches(builder, p)

@@ -38,6 +38,8 @@ class StreamingEngineParameters:
     delays: int | None = 8
     #: Entries of a tile's memories together: variables that fit on a tile.
     tile_memory: int = 1024
+    #: Entries of a tile's instruction RAM: different ops on a tile; spokes with the same op share one. null: no limit.
+    instructions: int | None = None
     #: Operands of a function unit, 1 to 8.
     operands: int = 3
 
@@ -50,7 +52,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
     """
     p = parameters(StreamingEngineParameters, spec)
     bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
-    for key, (low, high) in (bounds | {"delays": (0, 1 << 20), "tile_memory": (0, 1 << 40)}).items():
+    memories = {"delays": (0, 1 << 20), "instructions": (1, 1024), "tile_memory": (0, 1 << 40)}
+    for key, (low, high) in (bounds | memories).items():
         check_range(p, key, low, high)
     builder = ArchBuilder()
     strict = p.level == "strict"
@@ -63,7 +66,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
         style="modulo",
         size=(1, p.tiles),
         free=frozenset({"const", "livein", "input", "output"}),
-        rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart"),
+        rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart")
+        + (() if p.instructions is None else ("instruction_ram",)),
         traits=frozenset({"spokes", "fuses", "memory_access"}),
     )
 
@@ -81,6 +85,7 @@ def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict
             fifo=None,
             delays=p.delays if strict else None,
             contexts=p.spokes,
+            instructions=p.instructions,
             buffer=p.tile_memory,
         )
     )

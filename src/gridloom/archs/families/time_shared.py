@@ -43,6 +43,13 @@ class TimeSharedParameters:
     contexts: int | None = None
     #: Operands of a function unit, 1 to 8.
     operands: int = 3
+    #: Loops around a launched one that a loop controller restarts it for, 0 to 8; 0: there is none.
+    loop_levels: int = 0
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """The trait of an array with a loop controller."""
+        return frozenset({"loop_controller"} if self.loop_levels else ())
 
     @property
     def fixed_rotation(self) -> int | None:
@@ -58,6 +65,7 @@ def check_parameters(p: TimeSharedParameters, registers: int) -> None:
         ("operands", 1, 8),
         ("data_memory", 0, 1 << 40),
         ("contexts", 1, 1 << 20),
+        ("loop_levels", 0, 8),
     ):
         check_range(p, key, low, high)
     check_latency(p.latency)

@@ -86,7 +86,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
         free=frozenset({"const"}),
         data_memory=p.data_memory,
         route_uses_fu=True,
-        traits=frozenset({"registers", "wraps"} | ({"memory_access"} if accesses else set())),
+        traits=frozenset({"registers", "wraps"} | ({"memory_access"} if accesses else set())) | p.controls,
+        loop_levels=p.loop_levels,
     )
 
 

@@ -36,6 +36,7 @@ from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.flow.bench.golden import Comparison
+    from gridloom.flow.bench.processor import Processor
     from gridloom.flow.bench.run import Report
     from gridloom.flow.bench.suite import Suite
     from gridloom.run import Store
@@ -70,7 +71,7 @@ def bench(
         typer.Option(
             "--mapper",
             metavar="NAMES",
-            help="Use another mapper than the suite's, or compare several (ramp,regimap).",
+            help="Use another mapper than the suite's, or compare several (ramp,regimap,ramp:without=memory).",
             autocompletion=offer_mappers,
         ),
     ] = None,
@@ -83,6 +84,14 @@ def bench(
         str | None, typer.Option("--seed", metavar="NUMBERS", help="Other seeds than the suite's (1,2,3).")
     ] = None,
     settings: Settings = None,
+    processor: Annotated[
+        str | None,
+        typer.Option(
+            "--processor",
+            metavar="KEY=VALUE,...",
+            help="Compare loops with another processor than the default (width=2, blocking=true, load=2, misses=0.05).",
+        ),
+    ] = None,
     folder: GraphFolder = None,
     plot: Annotated[
         list[str] | None,
@@ -111,16 +120,17 @@ def bench(
 
         return bench_area(suite, csv, plot or [], as_json)
     wanted = _figures(plot or [])
+    compared = _processor(processor)
     if resume and store is None:
         raise OptionError("needs a store to go on with: --store FILE", where="--resume")
     tolerances = parse_tolerances(tolerance or [])
     golden = None if compare is None else read_golden(compare)
-    names = [name.strip() for name in mapper.split(",")] if mapper else [None]
+    names: list[str | None] = [*_words(mapper)] or [None]
     # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
     chosen = narrowed(load_suite(suite), archs=_words(arch), seeds=_seeds(seed))
-    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=names[0])
+    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=_variant(names[0])[0])
     asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
@@ -129,8 +139,8 @@ def bench(
         executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
         return bench_functions(asked, _folder(folder), executor, csv, as_json)
     reports = [
-        _run(replace(asked, mapper=name or asked.mapper), store=store, resume=resume, jobs=jobs, cluster=cluster,
-             folder=_folder(folder))
+        _run(asked, name, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder),
+             processor=compared)
         for name in names
     ]  # fmt: skip
     report = replace(
@@ -161,6 +171,18 @@ def _seeds(text: str | None) -> list[int]:
         if not word.isdecimal():
             raise OptionError(f"expected whole numbers such as 1,2,3, found {word!r}", where="--seed")
     return [int(word) for word in _words(text)]
+
+
+def _processor(text: str | None) -> Processor:
+    """The processor of ``--processor``; OptionError for a field that it does not have or a value that is no number."""
+    from gridloom.flow.bench.processor import Processor
+    from gridloom.flow.options import configure, parse_settings
+
+    try:
+        found: Processor = configure(Processor, parse_settings(_words(text)), "of the comparison", what="processor")
+    except OptionError as error:
+        raise OptionError(error.message, where="--processor") from None
+    return found
 
 
 def _figures(plots: list[str]) -> list[tuple[str, Path]]:
@@ -195,19 +217,41 @@ def _folder(named: Path | None) -> Path | None:
     return named
 
 
+def _variant(text: str | None) -> tuple[str | None, dict[str, str]]:
+    """A mapper of ``--mapper`` and settings of its own: ``ramp:without=memory`` is ``ramp`` with that setting."""
+    from gridloom.flow.options import parse_settings
+
+    name, *pairs = (text or "").split(":")
+    return name or None, parse_settings(pairs)
+
+
 def _run(
-    suite: Suite, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
+    suite: Suite,
+    name: str | None,
+    *,
+    store: Path | None,
+    resume: bool,
+    jobs: int | None,
+    cluster: str | None,
+    folder: Path | None,
+    processor: Processor,
 ) -> Report:
     """Run a suite with one mapper, on the executor and with the store that the options ask for.
 
-    Ctrl-C ends it early with the rows that there are; the report says so.
+    ``name`` may have settings of its own; its rows then bear the whole text as the mapper's name. Ctrl-C ends it early
+    with the rows that there are; the report says so.
     """
     from gridloom.flow.bench.run import bench as run_suite
     from gridloom.run import ExecutorSpec
 
+    mapper, own = _variant(name)
+    suite = replace(suite, mapper=mapper or suite.mapper, settings={**suite.settings, **own})
     executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
     with _open_store(store) as rows, display(sum(1 for _ in suite.cells())) as shown:
-        return run_suite(suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run)
+        report = run_suite(
+            suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run, processor=processor
+        )
+    return replace(report, rows=[{**row, "mapper": name} for row in report.rows]) if own else report
 
 
 @contextlib.contextmanager

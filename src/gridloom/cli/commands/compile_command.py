@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, TimeLimit
+from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
@@ -32,18 +32,9 @@ def compile_source(
         str | None,
         typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4) or a YAML file."),
     ] = None,
-    numbers: Annotated[
-        list[str] | None,
-        typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="NAME=FILE", help="An array from a .npy file, or all of a .npz file."),
-    ] = None,
-    random: Annotated[
-        int | None,
-        typer.Option("--random", metavar="SEED", min=0, help="Make up what is not given from this seed."),
-    ] = None,
+    numbers: Numbers = None,
+    data: DataFiles = None,
+    random: RandomSeed = None,
     simulate: Annotated[
         str,
         typer.Option("--simulate", metavar="N", help="How many launches of each loop run cycle by cycle, or all."),

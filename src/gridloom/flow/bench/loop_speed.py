@@ -1,12 +1,7 @@
 """What a suite says about loops on modulo-scheduled arrays: II against MII, speed-ups, one mapper against another.
 
-The processor that speed-ups are measured against issues one instruction at a time, in order, and waits for its result:
-loads take 3 cycles (address and cache), multiplications 3, divisions 12, floating point 4, all else 1 (predicted
-branches and stores included), and an iteration ends with a comparison and a branch. Address and data halves of one
-access are one instruction; constants and live-ins are in registers.
-
-The speed-up of a loop is its cycles on that processor over the II: long trip counts are assumed, and the prologue is
-left out. Means are geometric, since ratios of different loops multiply.
+The speed-up of a loop is its cycles on a processor (:mod:`gridloom.flow.bench.processor`) over the II: long trip counts
+are assumed, and the prologue is left out. Means are geometric, since ratios of different loops multiply.
 """
 
 from __future__ import annotations
@@ -16,32 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, Final
 
-from gridloom.dfg.model import Dfg
-
-#: Cycles of an instruction by op class; loads are ``mem`` with a result.
-CYCLES: Final[Mapping[str, int]] = {"mul": 3, "div": 12, "fp": 4, "mem_data": 0}
-LOAD_CYCLES: Final = 3
-#: The comparison and the branch that end an iteration.
-LOOP_CYCLES: Final = 2
-
 Row = Mapping[str, Any]
-
-
-def sequential_cycles(dfg: Dfg) -> int:
-    """Return the cycles of an iteration on the processor.
-
-    >>> from gridloom.frontend.source import load_source
-    >>> sequential_cycles(load_source("kernel:dot_product"))
-    9
-    """
-    total = LOOP_CYCLES
-    for node, op in zip(dfg.nodes, dfg.ops, strict=True):
-        if op.timeless:
-            continue
-        name = dfg.op_class(node.id)
-        loads = name == "mem" and (op.result or node.op == "load_address")
-        total += LOAD_CYCLES if loads else CYCLES.get(name, 1)
-    return total
 
 
 def loop_summary(rows: Sequence[Row]) -> dict[str, Any]:

@@ -23,11 +23,12 @@ from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.bench.fitting import sized
-from gridloom.flow.bench.loop_speed import loop_summary, sequential_cycles
+from gridloom.flow.bench.loop_speed import loop_summary
 from gridloom.flow.bench.peers import with_peers
+from gridloom.flow.bench.processor import Processor, sequential_cycles
 from gridloom.flow.bench.suite import Cell, Suite
 from gridloom.flow.files import examples_folder
-from gridloom.flow.inputs import memory_of, read_arch, read_source
+from gridloom.flow.inputs import fitted, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
@@ -70,8 +71,9 @@ def bench(
     store: Store | None = None,
     resume: bool = False,
     progress: ProgressCallback | None = None,
+    processor: Processor | None = None,
 ) -> Report:
-    """Run every cell of a suite and return its rows.
+    """Run every cell of a suite and return its rows; those of loops say what an iteration takes on the processor.
 
     ``folder`` is where a suite of published files finds them. With a ``store``, rows go there as they arrive and, with
     ``resume``, cells that are there already are not run again. Ctrl-C ends the run; the rows that arrived are returned.
@@ -89,7 +91,11 @@ def bench(
         stored = {job.key: store.get(job.key) for job in jobs}
         found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
-    rows = [_row(cell, *found[job.key]) for cell, job in zip(cells, asked, strict=True) if job.key in found]
+    rows = [
+        _row(cell, *found[job.key]) | _sequential(job.argument, processor or Processor())
+        for cell, job in zip(cells, asked, strict=True)
+        if job.key in found
+    ]
     if suite.files and folder is not None:
         rows = with_peers(rows, folder)
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
@@ -120,7 +126,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
 
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one cell in this process and return its record; for a loop with the cycles that a processor would take."""
+    """Run one cell in this process and return its record."""
     from gridloom.flow.run import run
 
     result = run(
@@ -139,7 +145,19 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return record
     found = {} if result.mapping is None else result.mapping.provenance
     search = {key: found[key] for key in ("strategies", "graph")} if "graph" in found else None
-    return {**record, "sequential": sequential_cycles(result.dfg), **({"search": search} if search else {})}
+    return {**record, **({"search": search} if search else {})}
+
+
+def _sequential(parameters: Mapping[str, Any], processor: Processor) -> dict[str, float]:
+    """Return the cycles of an iteration on the processor as ``sequential``; nothing for an array that takes no loops.
+
+    They are no part of what is stored: they depend on the graph and on the processor, and on no mapper.
+    """
+    array = read_arch(parameters["arch"])
+    if array.style != "modulo":
+        return {}
+    memory = _memory(parameters["arch"]) if is_loop(parameters["source"]) else "arrays"
+    return {"sequential": sequential_cycles(fitted(graph_of(parameters["source"], memory), array), processor)}
 
 
 def _energy(mapping: MappingOfGraph | None) -> float | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -18,7 +18,7 @@ from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, read_program
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
@@ -76,7 +76,12 @@ class CompiledLoop:
         where = f"line {self.plan.line}" if self.plan.line else self.plan.name
         if self.mapping is None:
             return f"{where}: on the host: {self.reason}"
-        if self.plan.is_nest:
+        if self.plan.controls:
+            inner, *around = (loop.span.start for loop in self.plan.controls)
+            return f"line {inner}: the loop controller starts it for each iteration of line {_listed(around)}"
+        if self.plan.interchange is not None:
+            where += f", exchanged with line {self.plan.loop.children[0].span.start}"
+        elif self.plan.is_nest:
             inner = self.plan.loop.children[0].span.start
             where += f", as one loop with line {inner}" if inner else ", as one loop with the loop inside"
         if self.plan.jam > 1 and self.plan.loop.parent is not None:
@@ -134,6 +139,11 @@ class Compiled:
         return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always)
 
 
+def _listed(lines: Sequence[int]) -> str:
+    """Lines of loops from the outside in."""
+    return " and ".join(map(str, sorted(set(lines))))
+
+
 class CompileOptions(TypedDict, total=False):
     """How the loops of a function are mapped. The same seed and effort give the same mappings."""
 
@@ -147,6 +157,8 @@ class CompileOptions(TypedDict, total=False):
     #: Is called with a line about each loop.
     told: Callable[[str], None] | None
     progress: Reporter | None
+    #: Also map what the bounds promise no gain of: iterations of the loop around side by side, loops exchanged.
+    every: bool
 
 
 def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
@@ -182,14 +194,17 @@ def compile_program(
     if array.style == "elastic":
         raise OptionError(f"array {array.name!r} is elastic; functions need a static or modulo-scheduled array")
     request = _request(array, options)
-    told = options.get("told")
+    told, every = options.get("told"), options.get("every", False)
     loops = []
     for plan in program.loops:
         mapped = _mapped(plan, array, request)
-        for loop in (*_jammed(plan, mapped, array, request), mapped):
-            loops.append(loop)
-            if told is not None:
-                told(loop.text)
+        loops += [*_jammed(plan, mapped, array, request, every), mapped]
+    # Whether to exchange two loops depends on what the inner one reaches without that.
+    for k in reversed(range(len(loops))):
+        loops[k:k] = _exchanged(loops[k].plan, loops, array, request, every)
+    if told is not None:
+        for loop in loops:
+            told(loop.text)
     return finished(program, signature, array, loops, path)
 
 
@@ -210,6 +225,7 @@ def finished(
     """A function whose loops are mapped, with the host's code and what it is compared with."""
     from gridloom.flow.functions.native import NativeFunction
 
+    loops = [*_controlled(program, arch, loops), *loops]
     marks = [mark for loop in loops if loop.mapping is not None for mark in loop.plan.marks]
     code = host_code(program.module, program.functions, marks, program.file)
     native = None if path is None else NativeFunction(path, signature, _variables(program, signature))
@@ -217,6 +233,14 @@ def finished(
         program=program, signature=signature, arch=arch, loops=tuple(loops),
         host=Host(program.module, code, program.file), native=native,
     )  # fmt: skip
+
+
+def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLoop]) -> Iterator[CompiledLoop]:
+    """The mapped loops that the array's loop controller starts for each iteration of loops around them."""
+    for loop in loops if arch.loop_levels else ():
+        plan = controlled(program.module, loop.plan, arch.loop_levels)
+        if loop.mapping is not None and plan is not None:
+            yield replace(loop, plan=plan)
 
 
 def _parse(text: str) -> tuple[Path, str]:
@@ -247,17 +271,41 @@ def _mapped(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
     return compiled_loop(plan, result.mapping, None if result.bound is None else result.bound.total)
 
 
-def _jammed(plan: LoopPlan, mapped: CompiledLoop, arch: Arch, request: Request) -> list[CompiledLoop]:
+def _jammed(plan: LoopPlan, mapped: CompiledLoop, arch: Arch, request: Request, every: bool) -> list[CompiledLoop]:
     """The loop with iterations of the loop around side by side, where bounds and a mapping say that this is faster."""
     if mapped.ii is None or not plan.jams:
         return []
     bounds = [(lower_bound(jam.graph.dfg, arch), jam) for jam in plan.jams if jam.graph is not None]
     rates = [(bound.total / jam.jam, jam.jam, jam) for bound, jam in bounds if bound is not None and not bound.missing]
     least, _, best = min(rates, key=lambda rate: rate[:2], default=(mapped.ii, 1, plan))
-    if least >= mapped.ii:
+    if best is plan or (least >= mapped.ii and not every):
         return []
     found = _mapped(best, arch, request)
-    return [found] if found.ii is not None and found.ii / best.jam < mapped.ii else []
+    return [found] if found.ii is not None and (found.ii / best.jam < mapped.ii or every) else []
+
+
+def _exchanged(
+    plan: LoopPlan, loops: Sequence[CompiledLoop], arch: Arch, request: Request, every: bool
+) -> list[CompiledLoop]:
+    """The nest with its loops exchanged, where bounds and a mapping say that this is faster.
+
+    It is where the II becomes lower, and where it stays the same and the outer loop is known to be the longer one:
+    there are fewer launches then.
+    """
+    other = plan.exchanged
+    if other is None or other.graph is None or other.interchange is None:
+        return []
+    inner = [loop for loop in loops if loop.plan.loop is plan.loop.children[0] and loop.ii is not None]
+    rate = min((loop.ii / loop.plan.jam for loop in inner if loop.ii is not None), default=float("inf"))
+    bound = lower_bound(other.graph.dfg, arch)
+    longer, shorter = other.interchange.lengths
+    is_longer = every or (longer is not None and shorter is not None and longer > shorter)
+    if every:
+        rate = float("inf")
+    if bound is None or bound.missing or bound.total > rate or (bound.total == rate and not is_longer):
+        return []
+    found = _mapped(other, arch, request)
+    return [found] if found.ii is not None and (found.ii < rate or (is_longer and found.ii == rate)) else []
 
 
 def compiled_loop(plan: LoopPlan, mapping: Mapping, bound: int | None) -> CompiledLoop:

@@ -140,8 +140,11 @@ def compiled_record(compiled: Compiled) -> dict[str, Any]:
                 "name": loop.plan.name, "line": loop.plan.line, "depth": loop.plan.depth,
                 "innermost": not loop.plan.loop.children, "ii": loop.ii, "mii": loop.bound,
                 "nodes": None if loop.mapping is None else len(loop.mapping.dfg.nodes),
-                "pieces": loop.plan.pieces is not None, "jam": loop.plan.jam, "reason": loop.reason,
+                "pieces": loop.plan.pieces is not None, "jam": loop.plan.jam,
+                "exchanged": loop.plan.interchange is not None, "reason": loop.reason,
             }
             for loop in compiled.loops
+            if not loop.plan.controls
         ],
+        "controlled": [loop.plan.name for loop in compiled.loops if loop.plan.controls],
     }  # fmt: skip

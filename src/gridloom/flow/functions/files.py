@@ -39,10 +39,13 @@ def dumps(compiled: Compiled) -> str:
                 "name": loop.plan.name,
                 "line": loop.plan.line,
                 **({"jam": loop.plan.jam} if loop.plan.jam > 1 else {}),
+                **({"exchanged": True} if loop.plan.interchange is not None else {}),
                 "reason": loop.reason,
                 "mapping": None if loop.mapping is None else json.loads(json_format.dumps(loop.mapping)),
             }
             for loop in compiled.loops
+            # What a loop controller does follows from the loops and the array.
+            if not loop.plan.controls
         ],
     }
     return json.dumps(record) + "\n"
@@ -70,12 +73,12 @@ def load(path: Path) -> Compiled:
     else:
         program, signature = read_program(source, record["function"]), read_signature(source, record["function"])
     rows = record["loops"]
-    plain = [row for row in rows if row.get("jam", 1) == 1]
+    plain = [row for row in rows if row.get("jam", 1) == 1 and not row.get("exchanged")]
     if len(plain) != len(program.loops):
         raise MappingError(
             f"has {len(plain)} loops, but {source} has {len(program.loops)} now; compile it again", where=str(path)
         )
-    plans = {plan.name: plan for loop in program.loops for plan in (loop, *loop.jams)}
+    plans = {plan.name: plan for loop in program.loops for plan in loop.variants}
     if lost := [row["name"] for row in rows if row["name"] not in plans]:
         raise MappingError(f"has a loop {lost[0]!r}, which {source} has not now; compile it again", where=str(path))
     loops = [_loop(path, plans[row["name"]], row) for row in rows]

@@ -93,8 +93,21 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
         rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor * spec.jam))
     rows = _distinct(rows)
-    jammed = _jammed(rows, module, path, options) if spec.unroll == AUTO and spec.jam == 1 else []
-    return [*_unrolled(rows, spec, options.memory), *jammed]
+    if spec.unroll != AUTO or spec.jam > 1 or spec.interchange or spec.flatten:
+        return _unrolled(rows, spec, options.memory)
+    return [*_unrolled(rows, spec, options.memory), *_jammed(rows, module, path, options),
+            *_unrolled(_exchanged(rows, module, path, options), spec, options.memory)]  # fmt: skip
+
+
+def _exchanged(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
+    """Return the alternative with the loop around running inside; none where the two cannot be exchanged."""
+    from gridloom.frontend.c import pick
+
+    try:
+        loop = pick(module, path, replace(options, reduced=True, unroll=1, interchange=True))
+    except SourceError:
+        return []
+    return [replace(rows[0], dfg=loop.dfg, copies=1, label="reduced, exchanged with the loop around")]
 
 
 def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:

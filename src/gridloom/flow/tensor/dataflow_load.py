@@ -15,7 +15,7 @@ from gridloom.archs.spec import parameters
 from gridloom.dfg import rates
 from gridloom.emit.report.dataflow_card import DataflowLoad, OperationLoad, UnitLoad
 from gridloom.mapping.model import Mapping
-from gridloom.sim.elastic_measure import Measurement, Meter
+from gridloom.sim.elastic.measure import Measurement, Meter
 
 #: A unit or link that works more than this share of the time is the bottleneck by itself.
 _FULL = 0.97

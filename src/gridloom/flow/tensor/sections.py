@@ -43,10 +43,33 @@ class MappedSection:
 
     @property
     def load_cycles(self) -> int:
-        """Cycles to bring the weights of all copies from DRAM before the first sample, over all interfaces at once."""
+        """Cycles to bring the weights of all copies from DRAM before the first sample, over all channels at once."""
+        return self._read_cycles(self.section.weights * self.section.copies)
+
+    @property
+    def configure_cycles(self) -> int:
+        """Cycles to bring the configuration of its units from DRAM, over all channels at once."""
+        p = parameters(RduParameters, self.result.arch.spec)
+        return self._read_cycles(len(self.section.dfg.nodes) * p.configure_vectors)
+
+    def _read_cycles(self, vectors: int) -> int:
+        """Cycles in which all DRAM channels together bring so many vectors, refreshes included, and the latency."""
         p = parameters(RduParameters, self.result.arch.spec)
         interfaces = sum(tile.kind == "dram" for tile in self.result.arch.tiles)
-        return -(-self.section.weights * self.section.copies * p.dram_cycles // max(1, interfaces))
+        channels = max(1, min(p.dram_channels, interfaces))
+        busy = p.dram_cycles * -(-vectors // channels)
+        return busy + busy // (p.refresh_every - p.refresh_cycles) * p.refresh_cycles + p.dram_latency if vectors else 0
+
+    @property
+    def held_cycles(self) -> float:
+        """Cycles until attention's held operands are there for the first time: a sample has to pass before."""
+        return self.cycles if any(stage.held for stage in self.section.stages) else 0.0
+
+    @property
+    def latency(self) -> float:
+        """Cycles of one sample alone: configuration, weights, held operands, filling the pipeline, and its blocks."""
+        start = self.configure_cycles + self.load_cycles + self.held_cycles
+        return start + self.fill_cycles + self.cycles
 
     @property
     def fill_cycles(self) -> float:
@@ -65,8 +88,11 @@ class MappedSection:
             "blocks": self.section.blocks,
             "copies": self.section.copies,
             "period": period,
+            "configure_cycles": self.configure_cycles,
             "load_cycles": self.load_cycles,
+            "held_cycles": self.held_cycles,
             "fill_cycles": self.fill_cycles,
+            "latency": self.latency,
             "bound": bound,
             "efficiency": bound / period if period else None,
             "flops": self.section.flops,
@@ -96,7 +122,8 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     longest = max(mapped, key=lambda item: item.cycles).result
     total = sum(item.cycles * item.count for item in mapped)
     seconds = sum(item.result.seconds for item in mapped)
-    metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None}
+    alone = sum(item.latency * item.count for item in mapped)
+    metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None, "latency": alone}
     return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped), remarks=_remarks(mapped))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline
-from gridloom.sim.elastic_measure import Meter
+from gridloom.sim.elastic.measure import Meter
 
 
 class Simulated:

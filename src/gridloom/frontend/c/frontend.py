@@ -20,7 +20,8 @@ from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.loops import Loop, find_loops
-from gridloom.frontend.c.region import flattened, single
+from gridloom.frontend.c.nest.interchange import exchanged
+from gridloom.frontend.c.region import Region, flattened, single
 from gridloom.frontend.c.source.loop_text import GONE, vanished
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
@@ -55,6 +56,8 @@ class COptions:
     reduced: bool = True
     #: Iterations of the loop around that run side by side.
     jam: int = 1
+    #: Exchange the loop with the one around it: the graph is an iteration of that one.
+    interchange: bool = False
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
 
@@ -118,7 +121,7 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
     chosen = _choose(path, loops, asked)
-    region = flattened(_outer(chosen, path), str(path)) if asked.flatten else single(chosen, str(path))
+    region = _region(module, chosen, path, asked)
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
     translated = translate(
@@ -175,6 +178,7 @@ def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]
         memory=spec.memory or memory or "arrays",
         reduced=spec.reduced is not False,
         jam=spec.jam,
+        interchange=spec.interchange,
         singles=spec.singles,
     )
 
@@ -218,13 +222,24 @@ def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
     return replace(report, ops=ops, rec_mii=recurrence_mii(made.dfg), trip=made.trip, advice=tuple(made.advice()))
 
 
-def _outer(loop: Loop, path: Path) -> Loop:
-    """The outer loop of the pair to flatten: the loop named, or the one around an innermost one."""
+def _region(module: Module, chosen: Loop, path: Path, asked: COptions) -> Region:
+    """What is translated: the loop that was chosen, or that one and the loop around it."""
+    if asked.interchange and (asked.flatten or asked.jam > 1):
+        raise OptionError("interchange goes with neither flatten nor jam; leave out one of them")
+    if asked.interchange:
+        return exchanged(module, _outer(chosen, path, "be exchanged with it; leave out interchange"), str(path)).region
+    if asked.flatten:
+        return flattened(_outer(chosen, path, "be flattened into it; leave out --flatten"), str(path))
+    return single(chosen, str(path))
+
+
+def _outer(loop: Loop, path: Path, aim: str) -> Loop:
+    """The outer loop of a pair: the loop named, or the one around an innermost one. ``aim`` is for the message."""
     if loop.children:
         return loop
     if loop.parent is None:
         raise SourceError(
-            "has no loop around it that could be flattened into it; leave out --flatten",
+            f"has no loop around it that could {aim}",
             where=f"{path}:{loop.span.start}: loop in {loop.function.name!r}",
         )
     return loop.parent

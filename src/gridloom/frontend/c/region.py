@@ -10,7 +10,7 @@ on data could not be obeyed.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
@@ -82,6 +82,13 @@ class Region:
                 return False
             work += self.edges[name]
         return True
+
+    def enters_by(self, is_fixed: Callable[[Value], bool]) -> bool:
+        """True where whether an iteration of a nest enters the inner loop only depends on values that are fixed."""
+        assert self.inner is not None
+        # A branch of which one way leaves the nest does not decide it: an iteration goes the other way.
+        before = [block for name, block in self.blocks.items() if len(self.edges[name]) > 1 and self.before_inner(name)]
+        return all(is_fixed(value) for block in before for value in block.terminator.operands)
 
     def _leads_to_inner(self, name: str) -> bool:
         """True when the inner loop can be reached from a block within the same iteration."""

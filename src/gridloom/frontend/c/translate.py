@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gridloom.errors import SourceError
+from gridloom.errors import SourceError, located
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
@@ -138,7 +138,8 @@ class _Translation:
         if self.streams is None:
             self.body.arrays = {array.name: array.length for array in self.arrays.declared.values()}
         if region.inner:
-            entered = region.inner.header in self.predicates.always_after[region.loop.header]
+            fixed = region.enters_by(lambda value: not region.contains(value))
+            entered = self.predicates.reach(region.loop.header, region.inner.header) if fixed else None
             self.nest.begin(self.file, reduced=self.reduced, entered=entered)
         for phi in region.loop.phis:
             if phi.type == "i64":
@@ -168,7 +169,8 @@ class _Translation:
             self._jam(accesses)
         if self.reduced:
             reduce(self.body)
-        dfg = self.body.build("\n".join(notes))
+        with located(at(region.loop, self.file)):
+            dfg = self.body.build("\n".join(notes))
         prologue = needed(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
@@ -197,14 +199,12 @@ class _Translation:
         """Put several iterations of the loop around into the body."""
         region = self.region
         known = {name: value for name, value in self.liveins.values.items() if not region.contains(value)}
-        try:
+        with located(at(region.loop, self.file)):
             if self.streams is not None or len(known) < len(self.liveins.values):
                 raise SourceError("jam takes loads from arrays that are known before the loop")
             moves = moves_of(region, accesses, known, self.pointers)
             steps = {n: (form.constant, {self.value(v): c for v, c in form.terms.items()}) for n, form in moves.items()}
             jam(self.body, self.jammed, steps)  # type: ignore[arg-type]
-        except SourceError as error:
-            raise error if error.where else SourceError(error.message, where=at(region.loop, self.file)) from None
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -418,14 +418,12 @@ class _Translation:
         item = access.item
         if self.streams is not None:
             return self.streams.access(access, array)
-        try:
+        with located(self.where(item)):
             form = access.address.bytes if access.size == array.size else access.place
             index = self.indexing.linear(Form(form.constant - array.offset, form.terms), array.stride)
             if access.is_store:
                 return self._store(access, array, index)
             return self._load(access, array, index)
-        except SourceError as error:
-            raise error if error.where else SourceError(error.message, where=self.where(item)) from None
 
     def _stored(self, access: Access, array: CArray) -> Operand:
         """The value of a store, cut to the element's bits."""
@@ -575,7 +573,11 @@ class _Translation:
         """
         region = self.region
         if item.type == "ptr":
-            raise SourceError("a pointer that the loop moves is used after it; use an index", where=self.where(item))
+            raise SourceError(
+                "an address that the loop computes is used after it, by the source or by a store that clang moved "
+                "there; use an index, and store to a place that changes",
+                where=self.where(item),
+            )
         self._refuse_partial(item)
         return self.value(region.following(item) if self._leaves_early() else item)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
+from gridloom.errors import SourceError
 from gridloom.frontend.loops.folding import WORD, folded, range_of, simplified, wrap
 from gridloom.frontend.loops.operations import (
     TRUE,
@@ -197,13 +198,15 @@ class Body:
         """The Dfg. Operations that no store and no live-out needs are left out.
 
         Recurrences are shortened first (see :mod:`gridloom.frontend.loops.reassociate`). The body should not be changed
-        afterwards. Linear in operations and orders, but for the shortening.
+        afterwards. SourceError for a body that does nothing. Linear in operations and orders, but for the shortening.
         """
         # First, since it adds operations that have to be kept alive and named.
         shorten(self)
         self._pin_carried()
         names = self._name_liveouts()
         alive = self._alive(set(names))
+        if not alive:
+            raise SourceError("computes nothing: it stores nothing and changes no value that is used after it")
         builder = DfgBuilder(self.name, "i32", notes)
         for array, length in self.arrays.items():
             builder.array(array, length)

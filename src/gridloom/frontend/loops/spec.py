@@ -28,10 +28,10 @@ _FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?"
 _RANGE: Final = re.compile(r"(-?[0-9]{1,10})\.\.(-?[0-9]{1,10})")
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
-    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
+    "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, interchange=true|false, "
     "reduced=true|false, memory=arrays|streams, "
     "size.ARRAY=N or range.NAME=LOW..HIGH",
-    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, "
+    "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, interchange=true|false, "
     "reduced=true|false, memory=arrays|streams, "
     "f64=f32, size.ARRAY=N or range.NAME=LOW..HIGH",
     "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or "
@@ -54,6 +54,8 @@ class LoopSpec:
     unroll: int = 1
     #: Iterations of the loop around that run side by side.
     jam: int = 1
+    #: Exchange the loop with the one around it, which then runs inside.
+    interchange: bool = False
     #: Whether the loop does less work in each iteration than is written; None: as suits the array.
     reduced: bool | None = None
     #: None: as the array needs it.
@@ -140,7 +142,7 @@ def _value(key: str, value: str, kind: str) -> int | bool | str | None:
         return True if value == "f32" else None
     if kind != "py" and key == "loop":
         return count
-    return _FLAGS.get(value) if kind != "py" and key == "flatten" else None
+    return _FLAGS.get(value) if kind != "py" and key in ("flatten", "interchange") else None
 
 
 def with_options(

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import GridloomError, OptionError, SourceError
+from gridloom.errors import GridloomError, OptionError, SourceError, located
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.prologue import elements_of, prologue_values
@@ -130,9 +130,8 @@ class PythonKernel:
         trace = self._traced(memory, sizes or {})
         if reduced:
             reduce(trace.body)
-        graph = trace.body.build(f"Python kernel {self.name}") if trace.body.operations else None
-        if graph is None:
-            raise SourceError("computes nothing", where=self._here())
+        with located(self._here()):
+            graph = trace.body.build(f"Python kernel {self.name}")
         if unroll > 1:
             from gridloom.frontend.loops.unroll import unrolled
 

@@ -7,6 +7,7 @@ file from ending or holding up the program that reads it.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -26,13 +27,20 @@ MAX_MEMORY: Final = 2 * 1024 * 1024 * 1024
 #: import here will show with its line; it called for an exit; it ran out of memory.
 _DONE, _EXIT, _MEMORY = 113, 114, 115
 
+#: The process ends when the one that started it is gone, however that was ended, and after its time on a processor.
 _PROGRAM: Final = f"""
-import json, os, runpy, sys
-path, name, memory, folders = json.loads(sys.argv[1])
+import json, os, runpy, sys, threading, time
+path, name, memory, seconds, parent, folders = json.loads(sys.argv[1])
 sys.path[:], sys.argv[:] = folders, [path]
+def watch():
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit({_EXIT})
+threading.Thread(target=watch, daemon=True).start()
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 except (ImportError, OSError, ValueError):
     pass
 try:
@@ -63,7 +71,7 @@ def _try(path: Path, absolute: str, name: str, _modified: int, _size: int) -> No
     """Try a file; the time and size of its last change are part of what is remembered."""
     if not sys.executable:
         return
-    asked = json.dumps([absolute, name, MAX_MEMORY, sys.path])
+    asked = json.dumps([absolute, name, MAX_MEMORY, 1 + int(TIME_LIMIT), os.getpid(), sys.path])
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, asked],
         stdin=subprocess.DEVNULL,

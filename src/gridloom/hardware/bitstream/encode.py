@@ -22,12 +22,13 @@ from gridloom.archs.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.packets import Fields, UnitFields
-from gridloom.hardware.parameters import HardwareParameters, Trim
+from gridloom.hardware.parameters import FLOAT_OPS, FLOATS, HardwareParameters, Trim
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware, bank_bits, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
+_OP_NAMES = {op.code: name for name, op in OP_TABLE["i32"].items()}
 #: Values of an operand's field ``source``; 0 is the routed word.
 FROM_VALUE, FROM_STREAM = 1, 2
 #: Values of the field ``access``; 0 is no access.
@@ -104,11 +105,19 @@ def power_of_two(count: int) -> int:
 def _check_domain(configuration: Configuration, domain: str) -> None:
     """Raise MappingError for a graph of another domain than the function units compute in."""
     dfg = configuration.dfg
-    if dfg.domain != domain:
-        raise MappingError(
-            f"graph {dfg.name!r} is in domain {dfg.domain!r}; this hardware computes {domain!r}"
-            + (": no hardware is generated for floating point" if dfg.domain == "f32" else "")
-        )
+    if dfg.domain != domain and (dfg.domain, domain) != ("f32", "i32"):
+        raise MappingError(f"graph {dfg.name!r} is in domain {dfg.domain!r}; this hardware computes {domain!r}")
+
+
+def _floats(configuration: Configuration, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The ops on singles of a configuration beside those that are known. MappingError for one without hardware."""
+    dfg, names = configuration.dfg, set(known)
+    for node, op in zip(dfg.nodes, dfg.ops):
+        if op.op_class == "fp":
+            if not FLOATS >> op.code & 1:
+                raise MappingError(f"node {node.id!r}: no hardware is generated for op {node.op!r} of singles")
+            names.add(_OP_NAMES[op.code])
+    return tuple(name for name in FLOAT_OPS if name in names)
 
 
 def fitted(configuration: Configuration, parameters: HardwareParameters | None = None) -> HardwareParameters:
@@ -116,8 +125,8 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
 
     MappingError for a graph of another domain than the function units compute in.
 
-    Contexts, FIFO cycles, lanes, values, stages, memory words and spill depth are looked at; the width is never
-    changed. Linear in the slots, but for the pools of values, which are searched for equal runs.
+    Contexts, FIFO cycles, lanes, values, stages, memory words, spill depth and ops on singles are looked at; the width
+    is never changed. Linear in the slots, but for the pools of values, which are searched for equal runs.
     """
     chosen = parameters or HardwareParameters(width=configuration.arch.word)
     _check_domain(configuration, hardware_domain(configuration.arch))
@@ -142,6 +151,10 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     chosen = chosen.at_least(**needs)
     if any(node.liveout for node in configuration.dfg.nodes):
         chosen = replace(chosen, liveouts=True)
+    if floats := _floats(configuration, chosen.floats):
+        if chosen.width != 32:
+            raise MappingError(f"graph {configuration.dfg.name!r} has singles: words of 32 bits, not {chosen.width}")
+        chosen = replace(chosen, floats=floats)
     return replace(chosen, memory=True) if memory and chosen.memory is None else chosen
 
 
@@ -164,7 +177,9 @@ def trimmed(configurations: Sequence[Configuration], parameters: HardwareParamet
         parameters = fitted(configuration, parameters)
         for slot in configuration.slots:
             if slot.kind == "op":
-                ops.add((slot.tile, configuration.dfg.nodes[slot.node].op))
+                op = configuration.dfg.ops[slot.node]
+                # Names of domain f32 become those of the one table of codes that the hardware has.
+                ops.add((slot.tile, _OP_NAMES[op.code] if configuration.dfg.domain == "f32" else op.name))
             if slot.kind in ("load", "store") or _uses_memory(configuration, slot):
                 memory.add(slot.tile)
             fifos[slot.tile] = max([fifos[slot.tile], *(operand.fifo for operand in slot.operands)])
@@ -242,9 +257,13 @@ def _tokens(configuration: Configuration, operand: Operand) -> list[Token]:
 
 
 def _carrier(configuration: Configuration, value: int | float) -> int:
-    if not isinstance(value, int):
-        raise MappingError(f"graph {configuration.dfg.name!r} holds {value!r}: hardware is generated for integers")
-    return value & 0xFFFFFFFF
+    """The word of a number of the graph: the pattern of a single, or an integer itself."""
+    from gridloom.dfg.semantics import encode as carrier
+
+    domain = configuration.dfg.domain
+    if domain != "f32" and not isinstance(value, int):
+        raise MappingError(f"graph {configuration.dfg.name!r} holds {value!r}: its domain has integers")
+    return (carrier("f32", value) if domain == "f32" else int(value)) & 0xFFFFFFFF
 
 
 def _fits(value: int | float, width: int) -> bool:
@@ -270,7 +289,7 @@ def encode(configuration: Configuration, hardware: Hardware, liveins: Mapping[st
     """Return the fields that set the hardware to a configuration; live-ins that are not given are 0.
 
     ``hardware`` has to be that of the configuration's array. MappingError where the hardware is too small or lacks an
-    op, and for what no hardware is generated for (floating point, uninterpreted ops, pair and asynchronous edges).
+    op, and for what no hardware is generated for (uninterpreted ops, pair and asynchronous edges).
     Linear in resources times II.
     """
     return _Encoder(configuration, hardware, liveins or {}).result()
@@ -426,15 +445,24 @@ class _Encoder:
     def _word(self, kind: str, what: int | str) -> int:
         """The number that a token stands for."""
         if isinstance(what, str):
-            return self.liveins.get(what, 0) & 0xFFFFFFFF
-        return self._livein(what) if kind == "livein" else what
+            return self.liveins.get(what, 0) & self._ones
+        return self._livein(what) if kind == "livein" else self._extended(what)
+
+    @property
+    def _ones(self) -> int:
+        """A word of ones, of 32 bits at least: packets cut what is longer than the hardware's words."""
+        return (1 << max(32, self.hardware.width)) - 1
+
+    def _extended(self, word: int) -> int:
+        """A number of the graph, which has 32 bits with a sign, as a word of the hardware."""
+        return (word & 0xFFFFFFFF ^ 1 << 31) - (1 << 31) & self._ones
 
     def _livein(self, node: int) -> int:
         """The word of a live-in or a constant."""
         record = self.dfg.nodes[node]
         if record.op == "const":
-            return _carrier(self.configuration, record.value or 0)
-        return self.liveins.get(record.id, 0) & 0xFFFFFFFF
+            return self._extended(_carrier(self.configuration, record.value or 0))
+        return self.liveins.get(record.id, 0) & self._ones
 
     # -- issue slots --------------------------------------------------------------------------------------------------
 
@@ -486,11 +514,11 @@ class _Encoder:
                 raise MappingError(f"node {node.id!r}: tile {unit.name!r} has no memory port in the hardware")
             first = self.layout.arrays[node.array or ""][0]
             return {"access": _ACCESS[node.op], "address": first} | self._emission(slot)
-        code = self.hardware.opcode(unit, node.op)
+        code = self.hardware.opcode(unit, node.op, self.dfg.domain)
         if code is None:
             raise MappingError(
                 f"node {node.id!r}: op {node.op!r} is not in the function unit of tile {unit.name!r}"
-                + ("; no hardware is generated for it" if op.op_class not in ("alu", "mul", "div") else "")
+                + ("; no hardware is generated for it" if op.op_class not in ("alu", "mul", "div", "fp") else "")
             )
         return {"opcode": code} | self._emission(slot)
 

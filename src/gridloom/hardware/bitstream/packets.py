@@ -28,7 +28,10 @@ from gridloom.hardware.rtl.layout import (
     REGION_VALUE,
     context_layout,
     offset_bits,
+    register_bits,
     rotating_bits,
+    value_bits,
+    word_parts,
 )
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware
@@ -167,10 +170,12 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
                 offset = chunk << hardware.slot_bits | slot
                 packets.append(Packet(unit.id, REGION_CONTEXT, offset, word >> CHUNK * chunk & (1 << CHUNK) - 1))
     mask = (1 << hardware.width) - 1
-    for index, value in sorted(fields.values.items()):
-        packets.append(Packet(unit.id, REGION_VALUE, index, value & mask))
-    for index, value in sorted(fields.registers.items()):
-        packets.append(Packet(unit.id, REGION_REGISTER, index, value & mask))
+    for region, words in ((REGION_VALUE, fields.values), (REGION_REGISTER, fields.registers)):
+        bits = _place_bits(hardware, unit, region)
+        for index, value in sorted(words.items()):
+            for part in range(word_parts(hardware)):
+                data = (value & mask) >> CHUNK * part & (1 << CHUNK) - 1
+                packets.append(Packet(unit.id, region, part << bits | index, data))
     setting = fields.setting
     # Without a packet a register file would go on rotating as an earlier configuration had it.
     if setting is None and unit.shape.rotates:
@@ -178,6 +183,11 @@ def _pack_unit(hardware: Hardware, unit: Unit, fields: UnitFields, ii: int) -> l
     if setting is not None:
         packets.append(Packet(unit.id, REGION_SETTING, 0, setting & mask))
     return packets
+
+
+def _place_bits(hardware: Hardware, unit: Unit, region: int) -> int:
+    """How many bits of an offset name a value or a register; those above name the part of the word."""
+    return value_bits(unit.shape, hardware.parameters) if region == REGION_VALUE else register_bits(unit.shape)
 
 
 def _context_word(hardware: Hardware, unit: Unit, slot: int, numbers: Mapping[str, int]) -> int:
@@ -222,7 +232,9 @@ def unpack(hardware: Hardware, packets: Iterable[Packet]) -> Fields:
             record.setting = packet.data
         else:
             table = record.values if packet.region == REGION_VALUE else record.registers
-            table[packet.offset] = packet.data
+            index = packet.offset & (1 << _place_bits(hardware, unit, packet.region)) - 1
+            part = packet.offset >> _place_bits(hardware, unit, packet.region)
+            table[index] = table.get(index, 0) | packet.data << CHUNK * part
     for (number, slot), word in words.items():
         unit = by_id[number]
         fields.units[unit.name].contexts[slot] = _context_fields(hardware, unit, word)

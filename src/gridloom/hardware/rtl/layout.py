@@ -9,6 +9,7 @@ region   offset                          data
 0        chunk * 2**slot_bits + slot     32 bits of the context word of a slot (the fields of :func:`context_layout`)
 1        number of a value               an immediate, a live-in or an initial value
 2        number of a register            what a register holds before the first cycle
+1, 2     part * 2**bits + number         32 bits of a word that is longer; ``bits`` name a value or a register
 3        0                               sequencer: II - 1; register files: how many registers rotate; constants: value
 3        1 and up (sequencer)            settings of the array, 32 per word
 =======  ==============================  ============================================================================
@@ -96,6 +97,16 @@ def value_bits(shape: Shape, parameters: HardwareParameters) -> int:
     return max(1, bits_for(shape.words(parameters)))
 
 
+def register_bits(shape: Shape) -> int:
+    """Return how many bits name one of a file's registers."""
+    return max(1, bits_for(shape.registers))
+
+
+def word_parts(hardware: Hardware) -> int:
+    """Return how many packets a word takes."""
+    return -(-hardware.width // CHUNK)
+
+
 def count_bits(shape: Shape, parameters: HardwareParameters) -> int:
     """Return how many bits a count of initial values takes."""
     return bits_for(shape.words(parameters) + 1)
@@ -181,10 +192,11 @@ def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameter
 def offset_bits(hardware: Hardware) -> int:
     """Return the bits of an offset on the chain of an array: the most that one of its units needs."""
     most = 2
+    parts = bits_for(word_parts(hardware))
     for shape in hardware.variants:
         chunks = context_layout(shape, hardware.parameters).chunks
         most = max(most, hardware.slot_bits + max(1, bits_for(chunks)))
-        most = max(most, bits_for(shape.registers))
+        most = max(most, parts + register_bits(shape))
         if shape.kind == "pe":
-            most = max(most, value_bits(shape, hardware.parameters))
+            most = max(most, parts + value_bits(shape, hardware.parameters))
     return max(most, bits_for(2 + hardware.setting_bits // CHUNK))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from gridloom.hardware.parameters import OPCODE_BITS, HardwareParameters, bits_for
+from gridloom.hardware.parameters import FLOATS, OPCODE_BITS, HardwareParameters, bits_for
 
 UnitKind = Literal["pe", "const", "file"]
 
@@ -87,6 +87,8 @@ class Shape:
     product: int = 0
     division: int = 0
     load: int = 0
+    #: The same of the unit for singles.
+    single: int = 0
     #: Cycles until the divider takes the next operands.
     divides_in: int = 1
     #: Cycles between the earliest and the latest moment at which a result may go to the output register, plus 1.
@@ -133,7 +135,12 @@ class Shape:
     @property
     def settle(self) -> int:
         """How many cycles after the issue every result is known."""
-        return self.issue + max(self.product, self.division, self.load)
+        return self.issue + max(self.product, self.division, self.load, self.single)
+
+    @property
+    def floats(self) -> int:
+        """The opcodes of its unit for singles, as a mask; 0: it has none."""
+        return self.ops & FLOATS
 
     @property
     def opcode_bits(self) -> int:

@@ -24,9 +24,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind, RegisterFile
-from gridloom.dfg.ops import OP_TABLE
+from gridloom.dfg.ops import OP_TABLE, Op
 from gridloom.errors import ArchError
-from gridloom.hardware.parameters import OPCODE_BITS, OPCODES, HardwareParameters, bits_for
+from gridloom.hardware.parameters import FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
 from gridloom.hardware.rtl.file_writers import FileWriters, multiplexed
 from gridloom.hardware.rtl.names import free_name, unique_names
 from gridloom.hardware.rtl.shapes import Bus, Mux, Shape, Source, Unit
@@ -49,6 +49,7 @@ class _Timing(NamedTuple):
     division: int = 0
     load: int = 0
     divides_in: int = 1
+    single: int = 0
 
 
 class Hardware:
@@ -143,9 +144,12 @@ class Hardware:
         """How many bits of a word hold a number: all but the carry of domain cma24."""
         return 24 if self.domain == "cma24" else self.parameters.width
 
-    def opcode(self, unit: Unit, op: str) -> int | None:
-        """Return the opcode of an op on a unit; None: the unit does not have it."""
-        row = OP_TABLE[self.domain].get(op)
+    def opcode(self, unit: Unit, op: str, domain: str | None = None) -> int | None:
+        """Return the opcode of an op of a domain on a unit; None: the unit does not have it.
+
+        The domain is that of the hardware where none is given; graphs of domain ``f32`` have their own names for ops.
+        """
+        row = OP_TABLE[domain or self.domain].get(op)
         if row is None or not 0 <= (code := row.code - _CODE_BASE[self.domain]) < OPCODES:
             return None
         return code if unit.shape.ops >> code & 1 else None
@@ -265,6 +269,7 @@ class Hardware:
             product=timing.product,
             division=timing.division,
             load=timing.load,
+            single=timing.single,
             divides_in=timing.divides_in,
             stages=timing.stages,
             ops=self._ops(t),
@@ -319,17 +324,19 @@ class Hardware:
         longest = max(classes.values())
         if longest == 0 or self.domain == "cma24":
             return _Timing(longest, max(1, longest))
-        issue = int(min(classes.values()) > 1)
+        issue = self._issue(t)
         classes = {c: cycles - issue for c, cycles in classes.items()}
         product = classes["mul"] - 1 if ops & PRODUCTS else 0
         division = classes["div"] - 1 if ops & QUOTIENTS else 0
         load = int(self.has_memory(t) and self.synchronous)
-        inside = {"mul": product, "div": division, "mem": load}
+        single = classes["fp"] - 1 if ops & FLOATS else 0
+        inside = {"mul": product, "div": division, "mem": load, "fp": single}
         left = {cycles - inside.get(c, 0) for c, cycles in classes.items()}
         # Fused ops that begin with a shift count as products, yet no multiplier computes them.
         if ops & SHIFTED:
             left.add(classes["mul"])
-        return _Timing(longest, max(left), issue, product, division, load, tile.occupancy_of("div") if division else 1)
+        divides_in = tile.occupancy_of("div") if division else 1
+        return _Timing(longest, max(left), issue, product, division, load, divides_in, single)
 
     @cached_property
     def synchronous(self) -> bool:
@@ -339,8 +346,26 @@ class Hardware:
         before the function units.
         """
         tiles = [tile for t, tile in enumerate(self.arch.tiles) if self.has_memory(t)]
-        spare = [tile.latency_of("mem") - int(min(map(tile.latency_of, tile.classes)) > 1) for tile in tiles]
+        spare = [tile.latency_of("mem") - self._accesses_late for tile in tiles]
         return bool(tiles) and min(spare) > 1
+
+    def _issue(self, t: int) -> int:
+        """1 where a tile has a register before its function units: none of its ops is done in a single cycle.
+
+        It makes an access to memory a cycle late. So that accesses keep their order, and tiles that share a port do not
+        meet there, all tiles with a memory port have that register, or none of them.
+        """
+        return int(self._accesses_late) if self.has_memory(t) else int(self._is_late(t))
+
+    @cached_property
+    def _accesses_late(self) -> bool:
+        """Whether tiles with a memory port have a register before their function units."""
+        return all(self._is_late(t) for t in range(len(self.arch.tiles)) if self.has_memory(t))
+
+    def _is_late(self, t: int) -> bool:
+        """Whether every op of a tile takes two cycles or more."""
+        tile = self.arch.tiles[t]
+        return min(map(tile.latency_of, tile.classes)) > 1
 
     def _wires(self, owned: list[int], operands: int) -> tuple[list[int], int]:
         """The wires of a tile that need a multiplexer, and how many lanes an operand input has.
@@ -403,19 +428,23 @@ class Hardware:
     def _ops(self, t: int) -> int:
         """The opcodes of a tile as a mask; fused ops that nobody names are only on arrays whose graphs have them.
 
-        ``move`` stays in, whichever ops the parameters name, since routes through function units use it.
+        ``move`` stays in, whichever ops the parameters name, since routes through function units use it. Ops on singles
+        are there only where the parameters name them.
         """
-        classes = self.arch.tiles[t].classes
-        chosen, base = self.parameters.ops, _CODE_BASE[self.domain]
-        if self.parameters.trim is not None:
-            chosen = tuple(op for tile, op in self.parameters.trim.ops if tile == t)
+        tile, base, trim = self.arch.tiles[t], _CODE_BASE[self.domain], self.parameters.trim
+        chosen, floats = self.parameters.ops, self.parameters.floats
+        if trim is not None:
+            chosen = floats = tuple(op for number, op in trim.ops if number == t)
         limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
-        return sum(
-            1 << op.code - base
-            for name, op in OP_TABLE[self.domain].items()
-            if op.code - base < limit and op.op_class in classes & {"alu", "mul", "div"}
-            if ((chosen is None or name in chosen) and name not in self.arch.tiles[t].lacks) or name == "move"
-        )
+
+        def has(op: Op) -> bool:
+            if op.op_class == "fp":
+                return op.name in floats and bool(FLOATS >> op.code & 1) and "fp" in tile.classes
+            if op.code - base >= limit or op.op_class not in tile.classes & {"alu", "mul", "div"}:
+                return False
+            return ((chosen is None or op.name in chosen) and op.name not in tile.lacks) or op.name == "move"
+
+        return sum(1 << op.code - base for op in OP_TABLE[self.domain].values() if has(op))
 
     def _depth(self, fifo: int | None, t: int) -> int:
         """The depth of a FIFO of a tile; where the array sets no limit, that of the parameters, cut to what is kept."""

@@ -95,6 +95,17 @@ def module(name: str, comment: Iterable[str], ports: Sequence[str], body: Iterab
     return "\n".join([*head, *listed, ");", *inner, "endmodule", ""])
 
 
+def ring_port(declaration: str, ring: bool) -> str:
+    """Return the declaration of a port; one that is part of a ring is marked as meant, like the wires of rings.
+
+    >>> ring_port("output wire to_0", True)
+    '/* verilator lint_off UNOPTFLAT */ output wire to_0 /* verilator lint_on UNOPTFLAT */'
+    """
+    return (
+        f"/* verilator lint_off UNOPTFLAT */ {declaration} /* verilator lint_on UNOPTFLAT */" if ring else declaration
+    )
+
+
 def port(direction: str, width: int, name: str) -> str:
     """Return a port declaration, aligned with others.
 

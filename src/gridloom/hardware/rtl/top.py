@@ -99,7 +99,7 @@ class _Top:
         name = self.names[unit.name]
         self.body += ["", *self._chain_wires(unit.id)]
         ports = {
-            "clk": "clk", "rst": "rst",
+            "clk": "clk", "rst": "rst", "number": f"{self.hardware.id_bits}'d{unit.id}",
             "cfg_valid_in": f"chain_{unit.id - 1}_valid", "cfg_packet_in": f"chain_{unit.id - 1}",
             "cfg_valid_out": f"chain_{unit.id}_valid", "cfg_packet_out": f"chain_{unit.id}",
         }  # fmt: skip
@@ -109,7 +109,7 @@ class _Top:
             ports |= self._file_ports(unit)
         else:
             ports |= self._element_ports(unit, name)
-        self.body += instance(self.hardware.variants[unit.shape], name, {"ID": unit.id}, ports)
+        self.body += instance(self.hardware.variants[unit.shape], name, {}, ports)
 
     def _file_ports(self, unit: Unit) -> dict[str, str]:
         """Connections of the central register file: results of the tiles that write it, and its registers."""

@@ -12,7 +12,7 @@ tools silent without switching a warning off.
 
 from __future__ import annotations
 
-from gridloom.hardware.parameters import OPCODES, bits_for
+from gridloom.hardware.parameters import FLOATS, OPCODES, bits_for
 from gridloom.hardware.rtl.layout import (
     CHUNK,
     REGION_CONTEXT,
@@ -28,7 +28,7 @@ from gridloom.hardware.rtl.layout import (
 )
 from gridloom.hardware.rtl.shapes import Mux, Shape, Source
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
+from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_port, ring_wires, wire
 from gridloom.hardware.rtl.write_ports import port_lines, register_lines
 
 
@@ -77,8 +77,7 @@ class _UnitModule:
         name = self.hardware.variants[self.shape]
         places = [unit.name for unit in self.hardware.places[self.shape]]
         shown = ", ".join(places[:8]) + (", ..." if len(places) > 8 else "")
-        return module(name, [f"{len(places)} of {self.hardware.arch.name}: {shown}"], self.ports, self.body,
-                      "parameter ID = 0")  # fmt: skip
+        return module(name, [f"{len(places)} of {self.hardware.arch.name}: {shown}"], self.ports, self.body)
 
     # -- configuration ------------------------------------------------------------------------------------------------
 
@@ -86,18 +85,19 @@ class _UnitModule:
         """The link of the configuration chain, and the packets that are for this unit."""
         offset = offset_bits(self.hardware)
         bits = packet_bits(self.hardware)
-        self.ports += [port("input", 1, "clk"), port("input", 1, "rst")]
+        # A port and not a parameter: units of one shape are one module to the synthesiser, which then maps it once.
+        self.ports += [port("input", 1, "clk"), port("input", 1, "rst"), port("input", self.hardware.id_bits, "number")]
         for name, direction in (("in", "input"), ("out", "output")):
             self.ports += [port(direction, 1, f"cfg_valid_{name}"), port(direction, bits, f"cfg_packet_{name}")]
         self.body += [
             wire(1, "cfg_write"), wire(2, "cfg_region"), wire(offset, "cfg_offset"), wire(CHUNK, "cfg_data"),
             *instance(
                 "gl_config_port", "chain",
-                {"ID": "ID", "ID_BITS": self.hardware.id_bits, "OFFSET_BITS": offset, "CHUNK": CHUNK},
+                {"ID_BITS": self.hardware.id_bits, "OFFSET_BITS": offset, "CHUNK": CHUNK},
                 {
-                    "clk": "clk", "rst": "rst", "valid_in": "cfg_valid_in", "packet_in": "cfg_packet_in",
-                    "valid_out": "cfg_valid_out", "packet_out": "cfg_packet_out", "write": "cfg_write",
-                    "region": "cfg_region", "offset": "cfg_offset", "data": "cfg_data",
+                    "clk": "clk", "rst": "rst", "number": "number", "valid_in": "cfg_valid_in",
+                    "packet_in": "cfg_packet_in", "valid_out": "cfg_valid_out", "packet_out": "cfg_packet_out",
+                    "write": "cfg_write", "region": "cfg_region", "offset": "cfg_offset", "data": "cfg_data",
                 },
             ),
         ]  # fmt: skip
@@ -191,7 +191,8 @@ class _UnitModule:
         self.ports += [port("input", stage, "soon_stage"), port("input", stage, "soon_past")]
         self.ports += [port("input", 1, f"gate_{k}") for k in range(shape.gates)]
         self.ports += [port("input", w, name) for name in shape.inputs]
-        self.ports += [port("output", w, name) for name in shape.outputs]
+        rings = {mux.name for mux in shape.muxes if mux.ring}
+        self.ports += [ring_port(port("output", w, name), name in rings) for name in shape.outputs]
         self._storage_wires()
         self._wires()
         self._operands()
@@ -357,7 +358,7 @@ class _UnitModule:
         self.body += instance(
             "gl_controls", "decoder",
             {"OPCODE_BITS": shape.opcode_bits, "PRODUCT": int(not shape.product), "DIVISION": int(not shape.division),
-             "OPS": f"128'h{shape.ops:x}"},
+             "OPS": f"128'h{shape.ops & ~FLOATS:x}"},
             {"opcode": self.next_field("opcode"), "controls": "next_controls"},
         )  # fmt: skip
         self.body += instance("gl_delay", "controls_stage", {"W": 10, "CYCLES": 1},
@@ -372,8 +373,8 @@ class _UnitModule:
         shape, w = self.shape, self.width
         count = max(1, shape.operands)
         taken = [f"issue_operands[{(k + 1) * w - 1}:{k * w}]" if k < count else f"{w}'d0" for k in range(3)]
-        self.body += [wire(4, "unit_writes"), wire(4 * self._latency_bits, "unit_latencies"),
-                      wire(4 * w, "unit_words"), wire(1, "fired"), wire(w, "settled")]  # fmt: skip
+        self.body += [wire(5, "unit_writes"), wire(5 * self._latency_bits, "unit_latencies"),
+                      wire(5 * w, "unit_words"), wire(1, "fired"), wire(w, "settled")]  # fmt: skip
         loads = {"is_load": "1'b0", "loaded": f"{w}'d0"}
         if shape.memory:
             loads = {"is_load": f"{self.issue_field('access')} == 2'd1", "loaded": "memory_loaded"}
@@ -382,8 +383,10 @@ class _UnitModule:
             "W": w, "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
             "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
             "DIVIDES_IN": shape.divides_in, "LOAD": shape.load, "SETTLE": shape.settle - shape.issue,
-            "READY": shape.issue, "OPS": f"128'h{shape.ops:x}",
+            "READY": shape.issue, "OPS": f"128'h{shape.ops & ~FLOATS:x}",
         }  # fmt: skip
+        if shape.floats:
+            names |= {"SINGLE": shape.single, "FLOATS": f"128'h{shape.floats:x}"}
         connections = {
             "clk": "clk", "fire": "issue", "write": self.issue_field("write"), **loads, "latency": self._latency,
             "opcode": self.issue_field("opcode"), "controls": "issue_controls", "a": taken[0],
@@ -472,7 +475,7 @@ class _UnitModule:
             self.body += [wire(1, "done"), wire(w, "done_word")]
             self.body += instance(
                 "gl_result", "output_register",
-                {"W": w, "PORTS": 4, "LATENCY": shape.stages, "LATENCY_BITS": self._latency_bits},
+                {"W": w, "PORTS": 5, "LATENCY": shape.stages, "LATENCY_BITS": self._latency_bits},
                 {
                     "clk": "clk", "rst": "rst", "write": "unit_writes", "latency": "unit_latencies",
                     "words": "unit_words", "done": "done", "done_word": "done_word", "out": "out",

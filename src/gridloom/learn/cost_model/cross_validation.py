@@ -1,7 +1,7 @@
 """Tables of the cost model: variants and ablations by cross-validation, and training for another tool chain.
 
-Every row of a table is trained and measured in the same way, so rows differ only in what their names say. The first row
-is the hand-written cost model, which needs no training.
+Every row of a table is trained and measured in the same way, so rows differ only in what their names say. The first
+rows are the simple rivals, which need no training here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _ROWS: Final = (
     ("sharing", "nodes"),
     ("sharing", "annotations"),
 )
-_ERAS: Final[tuple[data.Era, ...]] = ("past", "present")
+#: The states of the tool chain, in the order of the table.
+_ERAS: Final[tuple[data.Era, ...]] = tuple(data.ERAS)
 
 
 def cross_validate(
@@ -55,9 +56,12 @@ def cross_validate(
 
 
 def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
-    """Return cross-validated figures of every variant and ablation, beside those of the hand-written cost model."""
+    """Return cross-validated figures of every variant and ablation, beside those of the simple rivals."""
     groups = training.by_graph(samples)
-    rows = [{"model": "heuristic", **training.figures([group.heuristic for group in groups], groups)}]
+    rows = [
+        {"model": name, **training.figures([group.rivals[name] for group in groups], groups)}
+        for name in (groups[0].rivals if groups else ())
+    ]
     for variant, without in _ROWS:
         if work.over():
             break
@@ -67,17 +71,19 @@ def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> 
 
 
 def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig, work: Work) -> dict[str, Any]:
-    """Return figures of models trained on each state of the tool chain, on graphs that no training saw, in both states.
+    """Return figures of models before and after each change of the tool chain, on graphs that no training saw.
 
-    The hand-written cost model is in the table as well: it stays as it is when the tool chain changes, and so does a
-    model that is not trained again.
+    The simple rivals are in the table as well: they stay as they are when the tool chain changes, and so does a model
+    that is not trained again (``trained on present``). ``samples`` has the eras whose data is there.
     """
-    tests = {era: _tests(era, work) for era in _ERAS}
+    listed = [era for era in _ERAS if era in samples]
+    tests = {era: _tests(era, work) for era in listed}
     rows: list[dict[str, Any]] = []
-    for era in _ERAS:
-        rules = [group.heuristic for group in tests[era]]
-        rows.append({"model": "heuristic", "tested": era, **training.figures(rules, tests[era])})
-    for era in _ERAS:
+    for era in listed:
+        for name in tests[era][0].rivals:
+            rules = [group.rivals[name] for group in tests[era]]
+            rows.append({"model": name, "tested": era, **training.figures(rules, tests[era])})
+    for era in listed:
         if work.over():
             break
         work.progress(f"training on {era}", 0.5)
@@ -85,10 +91,10 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
             training.by_graph(samples[era]), epochs=size.epochs, width=size.width, layers=size.layers, seed=work.seed,
             told=lambda _share: work.stopped(),
         )  # fmt: skip
-        for other in _ERAS:
+        for other in listed if era == "present" else (era,):
             predicted = [training.predictions(model, group) for group in tests[other]]
             rows.append({"model": f"trained on {era}", "tested": other, **training.figures(predicted, tests[other])})
-    decisions = {era: sum(len(item.labels) for item in samples[era]) for era in _ERAS}
+    decisions = {era: sum(len(item.labels) for item in samples[era]) for era in listed}
     return {"decisions": decisions, "rows": rows}
 
 

@@ -2,12 +2,13 @@
 
 A job is one graph and one seed. Its annealing chains begin at random or by wirelength; they run for a random number of
 moves at random temperatures, guided by a rule that is drawn too; random exchanges perturb them, and the simulator
-measures the placements they end with. A row holds places and labels; routes follow from places. ``past`` is an earlier
-state of the tool chain: its lowering leaves more units free, its routes go along the dimensions in one order, and its
-links serve the first flow that waits. Jobs run through executor and store: a killed run continues where it was.
+measures the placements they end with. A row holds places and labels; routes follow from places. All graphs are training
+steps: the backward pass is in them. Jobs run through executor and store: a killed run continues where it was.
 
-Labels are deterministic: a job's random numbers come from its seed, the graph's size and the family's position, and
-annealing is counted in moves. Random guides and random exchanges spread the qualities, because a model that has only
+An *era* is a state of the tool chain: ``present``, and others that differ in one thing (`ERAS`).
+
+Labels are deterministic: a job's random numbers come from its seed and a hash of its graph, and annealing is counted in
+moves. Random guides and random exchanges spread the qualities, because a model that has only
 seen good placements cannot tell a search what to avoid.
 """
 
@@ -34,17 +35,41 @@ from gridloom.mappers.elastic.route import route
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import Work
-from gridloom.sim.elastic_measure import Meter
-from gridloom.transform.lower_tensor import lower
+from gridloom.sim.elastic.measure import Meter
+from gridloom.transform.lower_tensor import alike, lower
 
-Era = Literal["past", "present"]
+Era = Literal["present", "lowering", "packet", "router", "array", "arbiter"]
 
 #: Version of generator and row. After a change of it, rows stored before no longer count.
-VERSION: Final = "4"
+VERSION: Final = "5"
 STORE_NAME: Final = "cost-model.sqlite"
 #: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.cost_model_data.sample"
 ARRAY: Final = "rdu:16x8"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """A state of the tool chain: array, share of the units that lowering fills, routes and turns of links."""
+
+    arch: str = ARRAY
+    fill: float = 0.95
+    #: Routes avoid loaded links.
+    aware: bool = True
+    #: Links serve flows in turn.
+    fair: bool = True
+
+
+#: The present tool chain, and what it is like after one change: lowering that leaves units free, smaller packets,
+#: routes that do not see loads, an array with two links between switches, links that serve the first flow that waits.
+ERAS: Final[dict[Era, Stack]] = {
+    "present": Stack(),
+    "lowering": Stack(fill=0.7),
+    "packet": Stack(arch=f"{ARRAY},packet=2"),
+    "router": Stack(aware=False),
+    "array": Stack(arch=f"{ARRAY},channels=2"),
+    "arbiter": Stack(fair=False),
+}
 #: The networks; their positions go into the seeds. The model is trained on the first four only.
 FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
 
@@ -101,7 +126,7 @@ def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
 def large_graphs() -> list[tuple[str, dict[str, int]]]:
     """Return sections of one block of each of two large networks, one of each size, which no training sees either."""
     bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
-    return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 1, 3, 4, 6, 7, 8, 11, 16))]
+    return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 2, 3, 4, 6))]
 
 
 @lru_cache(maxsize=4)
@@ -112,27 +137,27 @@ def array(text: str = ARRAY) -> Arch:
 
 @lru_cache(maxsize=256)
 def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Dfg:
-    """Return the unit graph of a section of a network (the first unless ``section`` is given).
-
-    ``past`` leaves more of the array free.
+    """Return the unit graph of a section of a network's training step: the first of those that differ, or ``section``.
 
     Cached, since many jobs of one worker are on the same graph.
     """
     settings = dict(parameters)
     section = settings.pop("section", 0)
-    network = registry.load("networks", family).build(**settings)
-    return lower(network, array(), fill=0.95 if era == "present" else 0.7).sections[section].dfg
+    network = registry.load("networks", family).build(**settings, training=True)
+    stack = ERAS[era]
+    groups = alike(lower(network, array(stack.arch), fill=stack.fill).sections)
+    return groups[section % len(groups)][0].dfg
 
 
 @lru_cache(maxsize=256)
 def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Pipeline:
     """Return the pipeline of a section of a network."""
-    return build_pipeline(unit_graph(family, parameters, era), array())
+    return build_pipeline(unit_graph(family, parameters, era), array(ERAS[era].arch))
 
 
 def routed(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
     """Return decisions from places, as the tool chain of an era routes them."""
-    return route(pipeline, places, aware=era == "present")
+    return route(pipeline, places, aware=ERAS[era].aware)
 
 
 def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
@@ -141,7 +166,7 @@ def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
     Costs one simulation per decision.
     """
     meter = Meter(pipeline.dfg, pipeline.arch)
-    fair = era == "present"
+    fair = ERAS[era].fair
     return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
 
 
@@ -152,14 +177,14 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
     """
     family, era = parameters["family"], parameters["era"]
     pipeline = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
-    random = np.random.default_rng([parameters["seed"], len(pipeline.dfg.nodes), FAMILIES.index(family)])
+    random = np.random.default_rng([parameters["seed"], _stream(family, parameters["graph"])])
     # Which temperature suits a graph is not known, so temperatures are drawn over orders of magnitude.
     hot = float(10 ** random.uniform(-3, -0.5))
     short = random.random() < 0.4
     config = DataflowConfig(
         cost="heuristic", chains=CHAINS, start="short" if short else "random",
         hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
-        wire=float(10 ** random.uniform(-4, -1.5)), aware=era == "present",
+        wire=float(10 ** random.uniform(-4, -1.5)), aware=ERAS[era].aware,
     )  # fmt: skip
     search = Search(pipeline, config, int(random.integers(1 << 31)))
     search.model = random_guide(random)
@@ -169,6 +194,11 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
     _shake(search, random)
     labels = measured(pipeline, routed(pipeline, search.places, era), era)
     return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
+
+
+def _stream(family: str, graph: dict[str, int]) -> int:
+    """Return the number of a graph's own stream of random numbers, which no other graph has."""
+    return int.from_bytes(hashlib.sha256(canonical_json([family, graph]).encode()).digest()[:8], "big")
 
 
 def _shake(search: Search, random: np.random.Generator) -> None:

@@ -24,7 +24,14 @@ from gridloom.learn import weights
 Singles = NDArray[np.float32]
 
 NAME: Final = "cost-model"
+#: The machine that labels come from. Weights that were trained for another one are not asked.
+MACHINE: Final = 2
 _STAGES: Final = 16
+#: Parameters of the array that the network has seen one value of.
+_TRAINED_WITH: Final = (
+    "fifo", "packet", "switch_buffer", "channels", "memory_ports", "dram_channels", "dram_cycles", "dram_latency",
+    "block_rows",
+)  # fmt: skip
 _FLOW_WEIGHT: Final = 1.0
 
 
@@ -38,7 +45,8 @@ def features(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None)
 
     result: Singles = edge_features(
         len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate, pipeline.peak,
-        pipeline.packet, rooms(pipeline) if room is None else room,
+        pipeline.packet, rooms(pipeline) if room is None else room, pipeline.tree,
+        np.argsort(pipeline.tree, kind="stable").astype(np.int64),
     )  # fmt: skip
     return result
 
@@ -85,11 +93,14 @@ class LearnedCostModel:
     def outside(self, pipeline: Pipeline) -> str | None:
         """Return why a pipeline lies outside what the network was trained on; None where it does not.
 
-        All training was on ``rdu:16x8``: the buffers, links and speeds of the units of that array, and routes no longer
-        than it has room for. What decides on other arrays is not in the weights.
+        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds
+        of that array's units, and routes no longer than it has room for. What decides on other arrays is not in the
+        weights.
         """
         p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
-        for key in ("fifo", "packet", "channels", "memory_ports", "dram_cycles", "block_rows"):
+        if self.about.get("machine", 1) != MACHINE:
+            return "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
+        for key in _TRAINED_WITH:
             if getattr(p, key) != getattr(known, key):
                 return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
         if max(p.rows, p.cols) > known.rows or min(p.rows, p.cols) > known.cols:

@@ -25,22 +25,29 @@ EDGE_FEATURES: Final = (
 
 @njit(cache=True, nogil=True)
 def edge_features(
-    count: int, links: int, starts: Ints, route: Ints, rate: Floats, peak: Floats, packet: Ints, room: Ints
-) -> Singles:
+    count: int, links: int, starts: Ints, route: Ints, rate: Floats, peak: Floats, packet: Ints, room: Ints, tree: Ints,
+    order: Ints,
+) -> Singles:  # fmt: skip
     """Return [decision, flow] -> features (`EDGE_FEATURES`). Linear in the hops and in decisions times flows.
 
-    Per flow: links on its way; the most loaded of them, by mean rate; the most flows on one link; vectors of a packet;
+    Per flow: links on its way; the most loaded of them, by mean rate; the most trees on one link; vectors of a packet;
     rate; the time that packets of others take on its links; the share of its buffer's time that a round trip takes; the
-    highest sum of peak rates. Each is divided by a typical size.
+    highest sum of peak rates. Each is divided by a typical size. Flows of one multicast tree count once on a link;
+    ``order`` lists the flows tree by tree.
     """
     flows = len(rate)
     features = np.zeros((count, flows, 8), dtype=np.float32)
     load, peaks, wait = np.zeros(links), np.zeros(links), np.zeros(links)
     sharers = np.zeros(links, dtype=np.int64)
+    seen = np.full(links, -1, dtype=np.int64)
     for d in range(count):
         base = d * flows
-        for f in range(flows):
+        for position in range(flows):
+            f = order[position]
             for k in range(starts[base + f], starts[base + f + 1]):
+                if seen[route[k]] == base + tree[f]:
+                    continue
+                seen[route[k]] = base + tree[f]
                 load[route[k]] += rate[f]
                 peaks[route[k]] += peak[f]
                 wait[route[k]] += rate[f] * packet[f]
@@ -54,7 +61,7 @@ def edge_features(
                 most_sharers = max(most_sharers, sharers[link])
                 waits += wait[link] - rate[f] * packet[f]
             length = starts[base + f + 1] - starts[base + f]
-            turn = 2.0 * packet[f] + length + 1.0
+            turn = 2.0 * packet[f] + 2.0 * length - 1.0
             features[d, f, 0] = length / 16.0
             features[d, f, 1] = most_load
             features[d, f, 2] = most_sharers / 8.0

@@ -2,7 +2,7 @@
 
 After "Learned Cost Model for Placement on Reconfigurable Dataflow Hardware" (Guha et al.): a graph network predicts
 the throughput of a placed and routed pipeline over the bound of its slowest stage. Their labels were measured on
-hardware, ours by `gridloom.sim.elastic_measure`. Inference does not need torch (`cost_model.inference`).
+hardware, ours by `gridloom.sim.elastic.measure`. Inference does not need torch (`cost_model.inference`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import NAME, LearnedCostModel
+from gridloom.learn.cost_model.inference import MACHINE, NAME, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -29,9 +29,9 @@ class CostModelConfig:
     """
 
     #: How many decisions (placements with routes) the data set has.
-    decisions: int = 9728
-    #: The state of the tool chain that the data comes from.
-    era: Literal["present", "past"] = "present"
+    decisions: int = 6080
+    #: The state of the tool chain that the data comes from (`data.ERAS`).
+    era: data.Era = "present"
     #: Passes over the data set.
     epochs: int = 12
     #: Values per node and per edge, and layers of the graph network.
@@ -39,7 +39,7 @@ class CostModelConfig:
     layers: int = 2
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
-    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, past and present tool chain,
+    #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
     #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
     #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
     report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
@@ -86,6 +86,7 @@ class DataflowCostModel:
         )  # fmt: skip
         about: dict[str, Any] = {
             "model": NAME,
+            "machine": MACHINE,
             "variant": "sharing",
             "layers": config.layers,
             "width": config.width,
@@ -144,9 +145,8 @@ class DataflowCostModel:
 
         if config.report == "tables":
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
-        eras: tuple[data.Era, ...] = ("past", "present")
         return cross_validation.adaptivity(
-            {era: self._samples(replace(config, era=era), work) for era in eras}, config, work
+            {era: self._samples(replace(config, era=era), work) for era in data.ERAS}, config, work
         )
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:

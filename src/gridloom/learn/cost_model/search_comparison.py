@@ -43,7 +43,7 @@ TUNING: Final[tuple[Network, ...]] = (
 HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
 COSTS: Final = ("heuristic", "learned")
 #: What is compared on equal terms, in the order of the table.
-RIVALS: Final = ("wirelength", "heuristic", "tuned", "closed_form", "learned", "simulated")
+RIVALS: Final = ("wirelength", "heuristic", "tuned", "closed_form", "bottleneck", "learned", "simulated")
 _CHAINS: Final = 4
 
 
@@ -57,9 +57,9 @@ class Part(NamedTuple):
 
 
 def parts(subject: Network) -> list[Part]:
-    """Return the sections of a network that differ, each with the blocks that pass all sections equal to it."""
+    """Return the sections of a network's training step that differ, with the blocks that pass all equal to each."""
     family, sizes = subject
-    lowered = lower(registry.load("networks", family).build(**sizes), data.array())
+    lowered = lower(registry.load("networks", family).build(**sizes, training=True), data.array())
     return [
         Part(
             pipeline=build_pipeline(group[0].dfg, data.array()),

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gridloom.estimate.dataflow import Floats, Pipeline, rooms
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.inference import features
 from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
+from gridloom.learn.cost_model.rivals import spearman
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
 #: Pairs whose labels differ by less are not ranked.
@@ -234,23 +234,3 @@ def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict
 def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
     error = float(np.mean(np.abs(predicted - labels) / np.maximum(labels, 1e-6)))
     return {"relative_error": round(error, 4), "spearman": round(spearman(predicted, labels), 4)}
-
-
-def spearman(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Return Spearman's rank correlation, with mean ranks for ties; 0 where one side is constant.
-
-    >>> round(spearman(np.array([1, 2, 3]), np.array([10, 30, 20])), 2)
-    0.5
-    """
-    a, b = _ranks(first), _ranks(second)
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size > 0 else 0.0
-
-
-def _ranks(values: NDArray[Any]) -> Floats:
-    """The rank of each value; equal values have the mean of their ranks."""
-    _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: Floats = (ends - (counts - 1) / 2.0)[inverse]
-    return ranks

@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
+from gridloom.estimate.row_bounds import (
+    columns_needed,
+    heard_in_row,
+    register_rows,
+    row_windows,
+    short_of_registers,
+)
 from gridloom.learn.mappability.data import OPS, Row, encode
 
 Floats = NDArray[np.float32]
@@ -64,6 +70,8 @@ class ArrayShape:
     constants: int
     #: How many operands an op can have from its own row; -1: rows prove nothing.
     own_row_operands: int
+    #: The row that each constant register serves first, ascending; empty: nothing is proved from them.
+    register_rows: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, arch: Arch) -> ArrayShape:
@@ -74,6 +82,7 @@ class ArrayShape:
             cols=arch.cols,
             constants=sum(tile.kind == "const" for tile in arch.tiles),
             own_row_operands=-1 if heard is None else heard,
+            register_rows=register_rows(arch),
         )
 
 
@@ -99,11 +108,14 @@ class GraphFeatures:
     #: How many rows it needs at least, and how many columns its ops need in them; see ``row_bounds``.
     least_rows: int
     least_columns: int
+    #: Whether the constants with readers in low rows outnumber the registers there.
+    short_of_registers: bool = False
 
     @property
     def too_high(self) -> bool:
-        """Whether the rows and columns that it needs at least prove that it does not fit."""
-        return self.least_rows > self.shape.rows or self.least_columns > self.shape.cols
+        """Whether the rows, columns or constant registers that it needs at least prove that it does not fit."""
+        high = self.least_rows > self.shape.rows or self.least_columns > self.shape.cols
+        return high or self.short_of_registers
 
 
 def of_row(row: Row, shape: ArrayShape) -> GraphFeatures:
@@ -151,7 +163,17 @@ def features(
         counts=counts,
         least_rows=height,
         least_columns=least,
+        short_of_registers=height <= shape.rows and _short(kinds, edges, shape),
     )
+
+
+def _short(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]], shape: ArrayShape) -> bool:
+    """Whether constant registers prove that a graph does not fit."""
+    if shape.own_row_operands < 0 or not shape.register_rows:
+        return False
+    is_op, is_constant = [kind == OP for kind in kinds], [kind == CONST for kind in kinds]
+    ends, size = [edge[:2] for edge in edges], (shape.rows, shape.cols)
+    return short_of_registers(is_op, ends, is_constant, shape.own_row_operands, shape.register_rows, size) is not None
 
 
 def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:

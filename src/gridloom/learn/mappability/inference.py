@@ -243,6 +243,8 @@ class LearnedEstimator:
             high = f"needs at least {graph.least_rows} rows, has {shape.rows}"
             wide = f"needs at least {graph.least_columns} columns, has {shape.cols}"
             reason = high if graph.least_rows > shape.rows else wide
+            if graph.short_of_registers:
+                reason = "needs more constant registers in its lower rows than there are"
             return WidthEstimate(width=None, bound=counted.bound, reason=reason, probability=0.0)
         outside = self.network.outside(shape)
         if outside:

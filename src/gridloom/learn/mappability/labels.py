@@ -21,7 +21,7 @@ from gridloom.learn.mappability import data
 from gridloom.learn.mappability.data import Row, array, encode
 from gridloom.learn.mappability.random_graphs import draw, style_of
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, flatten
-from gridloom.mappers.rows.screening import columns_by_rows, counted, width_bound
+from gridloom.mappers.rows.screening import columns_by_rows, counted, low_constants, width_bound
 from gridloom.run import canonical_json
 
 NAME: Final = "mappability-labels"
@@ -87,7 +87,7 @@ def _row(family: int, number: int, spec: str, width: int, conflicts: int, check:
     decided = "found" if width else "exhausted"
     if counted(graph, arch, arch.cols) is not None:
         decided = "bound"
-    elif least is None or least > arch.cols:
+    elif least is None or least > arch.cols or low_constants(graph, arch, arch.cols) is not None:
         decided = "proof"
     return Row(
         family=family,

@@ -1,17 +1,17 @@
 """``ppo``: placements on a streaming engine by a policy that learned to place one node after the other.
 
-After the published reinforcement-learning mapper of the Streaming Engine (proximal policy optimisation, a graph network
-with global graph attention, masked actions). There a policy is trained for each graph; this one was trained once, over
-a distribution of graphs, arrays and IIs, and places graphs that it has not seen:
+After the published reinforcement-learning mapper of the Streaming Engine (proximal policy optimisation, a graph
+network, masked actions over all tiles and spokes). There a policy is trained for each graph; this one was trained once,
+over a distribution of graphs, arrays and IIs, at level strict, and places graphs that it has not seen:
 
-1. the graph is encoded once; many placements ("boards") are built at once, the first one greedily, the others with
-   growing randomness;
-2. the best complete board is kept, at level strict the best one whose values find links and delay registers;
-3. IIs are tried upwards, and the first with a placement is sampled further; with ``tune`` the policy continues to
-   learn on this graph.
+1. a graph network computes a context for each node, once per graph;
+2. boards are placed node by node: a small network scores every legal slot (tile and spoke) from what it would mean for
+   operands, readers, links and delay registers; slots that leave another node without a tile are closed;
+3. the best boards are annealed from a low temperature; IIs are tried upwards, then the next lower one again
+   (:mod:`gridloom.learn.placement.guided`).
 
-Cost: a batch of 256 boards of 50 nodes on 64 tiles takes about a second. Limits: it needs torch (extra ``learn``); it
-proves nothing; annealing finds as few cycles or fewer in the same time on most graphs.
+Cost: a board of 50 nodes on 64 tiles at II 4 takes about 10 ms. It needs neither torch nor any other extra: the shipped
+weights are plain arrays. Limits: it proves nothing but that cycles at the longest path cannot be bettered.
 """
 
 from __future__ import annotations
@@ -20,65 +20,70 @@ from dataclasses import dataclass
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.origin import origin
+from gridloom.mappers.placements import GivenPlacements, given_tiles, misplaced
 from gridloom.mappers.settings import check_settings
 from gridloom.mapping.model import Failure, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class PpoMapperConfig:
+class PpoMapperConfig(GivenPlacements):
     """Settings of ``ppo``."""
 
-    #: The II to map at; None: the first II, from the least possible upwards, at which a placement is found.
+    #: The II to map at; None: the lowest at which a placement is found.
     ii: int | None = None
-    #: Boards per batch; the first batch of an II has a quarter of them.
-    boards: int = 256
-    #: Batches when the budget has no limit.
-    batches: int = 8
-    #: The highest temperature of sampling; the boards of a batch go from greedy to this temperature.
-    heat: float = 1.6
-    #: Continue to learn on this graph between batches.
-    tune: bool = False
-    #: The weight of each tile in use, beside the cycles.
+    #: Boards per attempt; the first attempt at an II has a quarter of them.
+    boards: int = 32
+    #: Attempts per II when the budget has no limit.
+    batches: int = 6
+    #: The highest temperature of play; the boards of an attempt go from greedy to this temperature.
+    heat: float = 1.0
+    #: The goal: weights of a cycle and of a tile in use.
+    cycles_weight: float = 1.0
     tiles_weight: float = 0.0
+    #: The goal's weight of the II; None: the lowest II first, whatever its cycles.
+    ii_weight: float | None = None
     #: Other weights than the shipped ones: a file that `gridloom train ppo -o` wrote.
     weights: str | None = None
 
     def __post_init__(self) -> None:
-        check_settings(self, at_least={"ii": 1, "boards": 1, "batches": 1, "tiles_weight": 0}, positive=("heat",))
+        least = {"ii": 1, "boards": 1, "batches": 1, "tiles_weight": 0, "ii_weight": 0}
+        check_settings(self, at_least=least, positive=("heat", "cycles_weight"))
 
 
 def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mapping | Failure:
-    """Return the best of many placements that the policy samples on a streaming engine, or why there is none.
+    """Return the best of many placements that the policy plays and annealing improves, or why there is none.
 
-    MissingExtra without torch and torch_geometric, OptionError for another kind of array.
+    Nodes that ``pin`` names stay on their tiles; with ``init`` every second batch of boards begins from the tiles that
+    it names. OptionError for another kind of array, and for weights that are none of this policy.
     """
     refuse_unsuited("ppo", dfg, arch)
-    try:
-        from gridloom.learn.placement.sampler import Sampler, load_policy
-    except ImportError as error:
-        raise MissingExtra(
-            f"mapper 'ppo' needs torch and torch_geometric ({error}); install them with: pip install 'gridloom[learn]'"
-        ) from None
+    from gridloom.learn.placement.guided import Goal, GuidedSearch, GuidedSettings, slot_player
+    from gridloom.learn.placement.policy import load_slots
     from gridloom.mappers.spokes.mapping import to_mapping
     from gridloom.mappers.spokes.problem import build_problem
     from gridloom.mappers.spokes.screening import screen
 
     clock = budget.start()
-    problem = build_problem(dfg, arch)
-    reason = screen(problem, config.ii)
+    weights = load_slots(config.weights)
+    pinned, first = given_tiles(dfg, arch, config, shared=True)
+    problem = build_problem(dfg, arch).pinned_to(pinned)
+    reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
     if reason is not None:
         return reason
-    sampler = Sampler(problem, config, load_policy(config.weights))
-    sampler.warm_up()
+    # The goal is scaled so that a cycle counts 1, as it does in the annealer's cost and in training.
+    scale = config.cycles_weight
+    goal = Goal(tiles=config.tiles_weight / scale, ii=None if config.ii_weight is None else config.ii_weight / scale)
+    settings = GuidedSettings(boards=config.boards, heat=config.heat, batches=config.batches, goal=goal)
+    begin = problem.pinned_to(first | pinned) if first else None
+    search = GuidedSearch(problem, slot_player(weights, settings, clock.stop), settings, clock, begin=begin)
+    search.warm_up()
     clock.prepared()
-    best = sampler.best(clock)
+    best = search.run(config.ii)
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()
-    floor = sampler.floor
-    record = origin("ppo", config, clock, optimal=best.legal.cycles <= floor, bound=floor)
+    record = origin("ppo", config, clock, optimal=best.legal.cycles <= search.floor, bound=search.floor)
     return to_mapping(problem, best.legal, record)

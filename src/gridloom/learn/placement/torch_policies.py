@@ -7,7 +7,8 @@ two small layers per slot. Slots are described by what a placement there would m
 weights serves every graph, every number of tiles and every II.
 
 ``StackedMlp``, the baseline, has three MLPs over the same observation, without graph network and attention.
-``StateMlp`` has three MLPs over the published state (slots, node, results), padded to a fixed size.
+``StateMlp`` has three MLPs over the published state (slots, node, results), padded to a fixed size; ``PublishedActor``
+adds the published graph network and attention to it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gridloom.mappers.spokes.kernel import NONE
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 Arrays = dict[str, NDArray[Any]]
-Kind = Literal["attention", "mlp", "state"]
+Kind = Literal["slots", "attention", "mlp", "state", "gga"]
 
 #: How many candidate slots a step considers.
 CANDIDATES: Final = 32
@@ -38,7 +39,7 @@ _NODE, _STATE = 8, 3
 _GOAL, _DEVICE = 3, 4
 
 #: To how many slots and nodes the policy ``state`` is padded.
-_MOST_SLOTS, _MOST_NODES = 512, 64
+_MOST_SLOTS, _MOST_NODES = 1024, 128
 
 
 class Encoded:
@@ -228,12 +229,12 @@ class StateMlp(nn.Module):
     """Three MLPs over the published state: the slots, the node with all results, both together; of a fixed size.
 
     Slots are told apart by their numbers and nodes by their positions, as in the published mapper, so what it learns
-    about one array and II does not carry over to others. OptionError for more than 512 slots or 64 nodes.
+    about one array and II does not carry over to others. OptionError for more than 1024 slots or 128 nodes.
     """
 
     kind: Kind = "state"
 
-    def __init__(self, width: int = 128, slots: int = _MOST_SLOTS, nodes: int = _MOST_NODES) -> None:
+    def __init__(self, width: int = 96, slots: int = _MOST_SLOTS, nodes: int = _MOST_NODES) -> None:
         super().__init__()
         self.slots, self.nodes = slots, nodes
         self.device_part = nn.Sequential(nn.Linear(slots, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
@@ -285,12 +286,59 @@ class StateMlp(nn.Module):
         return logits.masked_fill(~seen["legal"], -1e9), self.critic(both).squeeze(1)
 
 
-Policy = GraphPolicy | StackedMlp | StateMlp
+class PublishedActor(StateMlp):
+    """The published actor: a graph network, attention over all nodes, and MLPs over the whole state, with masks.
+
+    Static data is the graph: three rounds of SAGE convolutions over edges, reversed edges and tile-memory dependences
+    embed the nodes, and the node to be placed attends to all embeddings (global graph attention). Dynamic data is the
+    state of tiles and spokes, as in ``StateMlp``. Both embeddings go into an MLP with a logit for every slot.
+    """
+
+    kind: Kind = "gga"
+
+    def __init__(
+        self, width: int = 96, slots: int = _MOST_SLOTS, nodes: int = _MOST_NODES, embedding: int = 32
+    ) -> None:
+        super().__init__(width, slots, nodes)
+        self.first = nn.Linear(_NODE, embedding)
+        self.convolutions = nn.ModuleList(
+            nn.ModuleList(SAGEConv(embedding, embedding) for _ in range(3)) for _ in range(3)
+        )
+        self.query, self.key, self.value = (nn.Linear(embedding, embedding) for _ in range(3))
+        joined = 2 * width + 2 * embedding
+        self.joint_part = nn.Sequential(nn.Linear(joined, width), nn.ReLU(), nn.Linear(width, slots))
+        self.critic = nn.Sequential(nn.Linear(joined, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def encode(self, graph: Encoded) -> tuple[Tensor, Tensor]:
+        """Return features, embedding and attended embedding of each node, and its row of predecessors."""
+        hidden = self.first(graph.nodes)
+        for row in self.convolutions:
+            hidden = hidden + torch.relu(sum(layer(hidden, pairs) for layer, pairs in zip(row, graph.edges)))
+        scores = self.query(hidden) @ self.key(hidden).T / hidden.shape[1] ** 0.5
+        attended = torch.softmax(scores, dim=-1) @ self.value(hidden)
+        return torch.cat([graph.nodes, hidden, attended], dim=1), super().encode(graph)[1]
+
+    def forward(self, encoded: tuple[Tensor, Tensor], seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return the logits of all slots and the value for each row of ``seen``."""
+        embedded, rows = encoded
+        node = seen["node"]
+        own = embedded[node]
+        near = torch.cat([own[:, :_NODE], rows[node], seen["ready"], seen["tile"], seen["goal"]], dim=1)
+        both = torch.cat([self.device_part(seen["slots"]), self.node_part(near), own[:, _NODE:]], dim=1)
+        logits = self.joint_part(both)
+        return logits.masked_fill(~seen["legal"], -1e9), self.critic(both).squeeze(1)
+
+
+Policy = GraphPolicy | StackedMlp | StateMlp | PublishedActor
 
 
 def make_policy(kind: Kind) -> Policy:
     """Return a policy with random weights."""
-    made: dict[Kind, type[Policy]] = {"attention": GraphPolicy, "mlp": StackedMlp, "state": StateMlp}
+    made: dict[Kind, type[Policy]] = {
+        "attention": GraphPolicy, "mlp": StackedMlp, "state": StateMlp, "gga": PublishedActor,
+    }  # fmt: skip
+    if kind not in made:
+        raise OptionError(f"policy: expected one of {', '.join(made)}, found {kind!r}")
     return made[kind]()
 
 

@@ -22,6 +22,7 @@ from gridloom.learn.placement.boards import BoardBatch
 from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
 from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
 from gridloom.learn.placement.training_graphs import Task, draw_task
+from gridloom.learn.weights import load, shipped
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 from gridloom.text_file import check_regular
@@ -34,12 +35,13 @@ _CHECKS, _EVERY = 16, 10
 class TrainingAmount:
     """Which policy is trained, and on how much."""
 
-    #: ``attention``, or the baselines ``mlp`` (no graph network, no attention) and ``state`` (the published state).
-    policy: Kind = "attention"
-    iterations: int = 250
+    #: ``slots``, the mapper's; ``gga``, the published actor; ``state``, MLPs over the published state; ``attention``
+    #: and ``mlp`` over a shortlist of slots.
+    policy: Kind = "slots"
+    iterations: int = 900
     #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
-    graphs: int = 16
-    boards: int = 24
+    graphs: int = 8
+    boards: int = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +176,15 @@ class Training:
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / f"{self.config.policy}.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")
+
+
+def load_policy(weights: str | None, name: str = "ppo-gga") -> Policy:
+    """Return the shipped policy of a name, or that of a file of weights.
+
+    OptionError for a file without weights, or with those of another kind of policy.
+    """
+    arrays, about = load(shipped(name) if weights is None else Path(weights))
+    return policy_of(arrays, about.get("policy", "attention"))
 
 
 def policy_of(arrays: dict[str, Any], kind: Kind) -> Policy:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.boards import BoardOptions
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
-from gridloom.mappers.spokes.screening import screen
+from gridloom.mappers.spokes.screening import least_ii, screen
+from gridloom.mappers.spokes.search import longest_path
 from gridloom.transform.fuse import fuse
 
 #: The first seed of training graphs; seeds below it are for suites, evaluations and tests.
@@ -95,3 +96,73 @@ def _with_variables(dfg: Dfg, rng: np.random.Generator) -> Dfg:
         for k in users:
             nodes[k] = replace(nodes[k], variable=f"shared_{number}")
     return replace(dfg, nodes=tuple(nodes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictTask:
+    """A graph on an array at an II, in an order of its nodes, for the slot policy."""
+
+    source: str
+    problem: SpokesProblem
+    ii: int
+    order: Literal["depth", "topological"]
+    tiles_weight: float
+
+
+#: Tiles of the arrays that the slot policy is trained on; evaluations use others as well.
+TRAINED_TILES: Final = (12, 16, 24, 32, 64)
+
+
+def draw_strict(rng: np.random.Generator) -> StrictTask:
+    """Return a random task for the slot policy: 12 to 110 nodes, 12 to 64 tiles, IIs from the least possible on.
+
+    Four of five are at level strict, with 4 to 12 delay registers. The II is from one below to two above the first at
+    which the hand-written rank comes near to a legal board: much lower ones have none, and much higher ones are easy.
+    Draws that are refused are drawn again.
+    """
+    while True:
+        tiles = int(rng.choice(TRAINED_TILES))
+        nodes = int(rng.integers(12, min(110, 5 * tiles)))
+        level = "strict" if rng.random() < 0.8 else "paper"
+        delays = int(rng.choice((4, 8, 8, 8, 12)))
+        dfg = fuse(load_source(_shape(rng, nodes, tiles)))
+        if rng.random() < 0.2:
+            dfg = _with_variables(dfg, rng)
+        problem = build_problem(dfg, build(f"streaming-engine:{tiles},spokes=16,level={level},delays={delays}"))
+        if screen(problem, None) is not None:
+            continue
+        ii = _tight(problem, least_ii(problem)) + int(rng.integers(-1, 3))
+        ii = max(least_ii(problem), min(problem.spokes, ii))
+        if screen(problem, ii) is not None or problem.size * problem.tiles * ii > 60_000:
+            continue
+        weight = float(rng.random() * 2) if rng.random() < 0.25 else 0.0
+        order: Literal["depth", "topological"] = "depth" if rng.random() < 0.6 else "topological"
+        return StrictTask(source=dfg.name, problem=problem, ii=ii, order=order, tiles_weight=weight)
+
+
+def _tight(problem: SpokesProblem, least: int) -> int:
+    """The first II at which the best of four boards by the hand-written rank lacks few links and registers."""
+    from gridloom.learn.placement.guided import GuidedSettings, slot_player
+    from gridloom.learn.placement.play_kernel import CLASH
+    from gridloom.learn.placement.policy import rank_slots
+
+    player = slot_player(rank_slots(), GuidedSettings(), np.zeros(1, dtype=np.uint8))
+    floor = longest_path(problem)
+    for ii in range(least, problem.spokes + 1):
+        cost = player(ii, problem, "depth", 1, np.linspace(0, 0.6, 4, dtype=np.float32))[2]
+        if float(cost.min()) <= 2 * floor + CLASH * problem.size / 8:
+            return ii
+    return problem.spokes
+
+
+def _shape(rng: np.random.Generator, nodes: int, tiles: int) -> str:
+    """The SOURCE of a random graph of about so many nodes, with no more inputs than tiles."""
+    seed = FIRST_SEED + int(rng.integers(1 << 30))
+    shape = rng.random()
+    if shape < 0.55:
+        inputs = int(rng.integers(2, min(12, tiles // 2) + 1))
+        return f"kernel:random_growing,nodes={nodes},inputs={inputs},seed={seed},domain=opaque"
+    if shape < 0.85:
+        width = int(rng.integers(2, min(12, tiles // 2) + 1))
+        return f"kernel:random_layered,layers={max(1, nodes // width)},width={width},seed={seed},domain=opaque"
+    return f"kernel:random_series_parallel,nodes={nodes},seed={seed},domain=opaque"

@@ -69,15 +69,17 @@ def grid(arch: Arch) -> Grid:
 def route(pipeline: Pipeline, places: Ints, *, aware: bool = True) -> Decisions:
     """Decisions of a batch of placements. ``aware``: the least loaded routes; else the shortest, columns first.
 
-    ``places[k]`` has the tile of each unit in decision k. Flows are routed from the highest rate down, each decision by
+    ``places[k]`` has the tile of each unit in decision k. Trees are routed from the highest rate down, each decision by
     itself, so the routes of a placement do not depend on the batch it is in.
     """
     from gridloom.mappers.elastic.route_kernel import route_all
 
     tables = grid(pipeline.arch)
-    order = np.argsort(-pipeline.rate, kind="stable")
-    flows = Flows(pipeline.source, pipeline.target, pipeline.rate, order)
+    order = np.lexsort((pipeline.tree, -pipeline.rate))
+    flows = Flows(pipeline.source, pipeline.target, pipeline.rate, pipeline.tree, order)
     switches = Switches(tables.corners, tables.out_links, tables.in_links, tables.switch_links)
-    weights = Weights(spread=_SPREAD if aware else _SHORTEST, both_orders=aware)
+    # With one channel, routes of both orders could wait for each other's buffers in a circle.
+    both = aware and tables.switch_links.shape[3] > 1
+    weights = Weights(spread=_SPREAD if aware else _SHORTEST, both_orders=both)
     starts, links = route_all(np.ascontiguousarray(places, dtype=np.int64), flows, switches, pipeline.links, weights)
     return Decisions(places=places, route_start=starts, route_links=links)

@@ -4,7 +4,12 @@ A route leaves a unit at one of its corner switches, goes along rows and columns
 unit at one of its corners; between switches it takes the channel with the lesser load. Flows are routed in a given
 order, the ones with much to carry first, each by the loads that are there.
 
-The cost of a link is 1 + spread * load^2, with the load that the link has once the flow is on it. There is no rip-up: a
+Routes that turn from columns to rows take even channels, those that turn from rows to columns odd ones, and straight
+routes any. So no circle of links can wait for each other's buffers: on each channel packets turn one way only (the
+duplicated channels of O1TURN, Seo et al., ISCA 2005).
+
+The cost of a link is 1 + spread * load^2, with the load that the link has once the flow is on it. Flows of a multicast
+tree are routed one after the other, and a link that the tree has already costs no further load. There is no rip-up: a
 flow that is routed stays, since every step of the annealer routes all chains anew.
 """
 
@@ -37,28 +42,40 @@ def _direction(row: int, col: int, goal_row: int, goal_col: int, columns: bool) 
 
 
 @borrowing
-def _path(switch_links: Int64s, loads: Float64s, path: Int64s, ends: tuple[int, int, int, int], columns_first: bool,
-          spread: float, rate: float, limit: float) -> tuple[int, float]:  # fmt: skip
+def _load(loads: Float64s, stamp: Int64s, link: int, mark: int, rate: float) -> float:
+    """The load of a link once a flow of the tree with this mark is on it."""
+    load: float = loads[link] if stamp[link] == mark else loads[link] + rate
+    return load
+
+
+@borrowing
+def _path(switch_links: Int64s, loads: Float64s, stamp: Int64s, path: Int64s, ends: tuple[int, int, int, int],
+          columns_first: bool, spread: float, rate: float, mark: int, limit: float) -> tuple[int, float]:  # fmt: skip
     """Fill ``path`` with the links between two switches; returns how many and what they cost.
 
-    ``ends`` are row and column of both. Of the channels between two switches the least loaded is taken. A path that
-    costs ``limit`` or more is left unfinished.
+    ``ends`` are row and column of both. Of the channels that are allowed the least loaded is taken. A path that costs
+    ``limit`` or more is left unfinished.
     """
     row, col, goal_row, goal_col = ends
     count = 0
     cost = 0.0
+    channels = switch_links.shape[3]
+    turns = channels > 1 and row != goal_row and col != goal_col
+    first = 1 if turns and not columns_first else 0
+    step = 2 if turns else 1
     for leg in range(2):
         columns = columns_first == (leg == 0)
         while (col != goal_col) if columns else (row != goal_row):
             direction = _direction(row, col, goal_row, goal_col, columns)
-            best = switch_links[row, col, direction, 0]
-            for channel in range(1, switch_links.shape[3]):
+            best = switch_links[row, col, direction, first]
+            load = _load(loads, stamp, best, mark, rate)
+            for channel in range(first + step, channels, step):
                 other = switch_links[row, col, direction, channel]
-                if loads[other] < loads[best]:
-                    best = other
+                other_load = _load(loads, stamp, other, mark, rate)
+                if other_load < load:
+                    best, load = other, other_load
             path[count] = best
             count += 1
-            load = loads[best] + rate
             cost += 1.0 + spread * load * load
             if cost >= limit:
                 return count, cost
@@ -70,8 +87,8 @@ def _path(switch_links: Int64s, loads: Float64s, path: Int64s, ends: tuple[int, 
 
 
 @borrowing
-def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, source: int, target: int, rate: float,
-           weights: Weights) -> int:  # fmt: skip
+def _route(switches: Switches, loads: Float64s, stamp: Int64s, path: Int64s, best: Int64s, source: int, target: int,
+           rate: float, mark: int, weights: Weights) -> int:  # fmt: skip
     """The cheapest route between two tiles, in ``best``; returns its length. Loads are brought up to date.
 
     Tries every pair of corners and both orders of dimensions, 32 paths at most; a pair whose fees and Manhattan
@@ -88,9 +105,9 @@ def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, sour
             final = switches.in_links[target, b]
             if final < 0:
                 continue
-            load = loads[first] + rate
+            load = _load(loads, stamp, first, mark, rate)
             fee = 2.0 + spread * load * load
-            load = loads[final] + rate
+            load = _load(loads, stamp, final, mark, rate)
             fee += spread * load * load
             row, col = switches.corners[source, a, 0], switches.corners[source, a, 1]
             goal_row, goal_col = switches.corners[target, b, 0], switches.corners[target, b, 1]
@@ -100,8 +117,8 @@ def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, sour
                 if turn == 1 and (not weights.both_orders or row == goal_row or col == goal_col):
                     continue
                 count, cost = _path(
-                    switches.switch_links, loads, path, (row, col, goal_row, goal_col), turn == 0, spread, rate,
-                    least - fee,
+                    switches.switch_links, loads, stamp, path, (row, col, goal_row, goal_col), turn == 0, spread, rate,
+                    mark, least - fee,
                 )  # fmt: skip
                 if cost + fee < least:
                     least = cost + fee
@@ -111,7 +128,9 @@ def _route(switches: Switches, loads: Float64s, path: Int64s, best: Int64s, sour
                     best[count + 1] = final
                     length = count + 2
     for k in range(length):
-        loads[best[k]] += rate
+        if stamp[best[k]] != mark:
+            stamp[best[k]] = mark
+            loads[best[k]] += rate
     return length
 
 
@@ -131,6 +150,7 @@ def route_all(places: Int64s, flows: Flows, switches: Switches, links: int, weig
     routes = np.empty((count, _LONGEST), dtype=np.int64)
     lengths = np.zeros(count, dtype=np.int64)
     loads = np.empty(links, dtype=np.float64)
+    stamp = np.full(links, -1, dtype=np.int64)
     for d in range(len(places)):
         for link in range(links):
             loads[link] = 0.0
@@ -138,7 +158,8 @@ def route_all(places: Int64s, flows: Flows, switches: Switches, links: int, weig
         for k in range(count):
             f = flows.order[k]
             source, target = places[d, flows.source[f]], places[d, flows.target[f]]
-            lengths[f] = _route(switches, loads, path, best, source, target, flows.rate[f], weights)
+            mark = d * count + flows.tree[f]
+            lengths[f] = _route(switches, loads, stamp, path, best, source, target, flows.rate[f], mark, weights)
             total += lengths[f]
             for j in range(lengths[f]):
                 routes[f, j] = best[j]

@@ -29,7 +29,7 @@ from gridloom.mappers.settings import check_settings
 # Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
 # The cost model that takes the place of one that knows nothing of an array.
-_FALLBACK = "closed_form"
+_FALLBACK = "bottleneck"
 # Moves per unit by which a chain is made short before the cost model is asked.
 _SWEEPS = 300
 
@@ -39,7 +39,7 @@ class DataflowConfig(GivenPlacements):
     """Settings of the annealer. OptionError for a value out of range, or for ``cold`` above ``hot``."""
 
     #: The cost model that guides the search: a name of ``gridloom list costs``.
-    cost: str = "learned"
+    cost: str = "bottleneck"
     #: The cost model that chooses among the finalists; none: the cost model of the search chooses.
     judge: str | None = "simulated"
     #: Chains that anneal side by side and are scored together.

@@ -57,11 +57,12 @@ class Switches(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Units at the ends of each flow, its rate, and the order in which flows are routed."""
+    """Units at the ends of each flow, its rate, its multicast tree, and the order in which flows are routed."""
 
     source: Int64s
     target: Int64s
     rate: Float64s
+    tree: Int64s
     order: Int64s
 
 

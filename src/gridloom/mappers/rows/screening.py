@@ -7,7 +7,14 @@ rows (:mod:`gridloom.estimate.row_bounds`) is stronger where chains are long. Wh
 from __future__ import annotations
 
 from gridloom.archs.model import Arch
-from gridloom.estimate.row_bounds import columns_needed, heard_in_row, row_windows
+from gridloom.estimate.row_bounds import (
+    RegisterDemand,
+    columns_needed,
+    heard_in_row,
+    register_rows,
+    row_windows,
+    short_of_registers,
+)
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, RowGraph
 from gridloom.mapping.model import Failure
 
@@ -25,7 +32,7 @@ def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
 
     None does not mean that it fits.
     """
-    return counted(graph, arch, columns) or too_high(graph, arch, columns)
+    return counted(graph, arch, columns) or too_high(graph, arch, columns) or _low_constants(graph, arch, columns)
 
 
 def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
@@ -58,6 +65,29 @@ def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
         bound=f"{columns * (arch.rows - first)} PEs there in {columns} columns",
         levers=levers,
     )
+
+
+def _low_constants(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+    """Why the registers of the lower rows do not suffice for the constants whose readers cannot sit higher."""
+    short = low_constants(graph, arch, columns)
+    if short is None:
+        return None
+    return Failure(
+        constraint="constant registers",
+        demand=f"{short.constants} constants with a reader in row {short.row} or below, whatever the placement",
+        bound=f"{short.registers} registers that serve rows 0 to {short.row}",
+        levers=("parts: gridloom partition", "fewer constants"),
+    )
+
+
+def low_constants(graph: RowGraph, arch: Arch, columns: int) -> RegisterDemand | None:
+    """Return which constants need more registers of low rows than there are; None: nothing is proved."""
+    heard = heard_in_row(arch)
+    if heard is None:
+        return None
+    edges = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+    is_op, is_constant = (graph.group == OP).tolist(), (graph.group == CONST).tolist()
+    return short_of_registers(is_op, edges, is_constant, heard, register_rows(arch), (arch.rows, columns))
 
 
 def columns_by_rows(graph: RowGraph, arch: Arch) -> int | None:

@@ -31,7 +31,7 @@ from gridloom.mappers.rows.problem import (
     RowGraph,
     restrict,
 )
-from gridloom.mappers.rows.screening import columns_by_rows, counted, width_bound
+from gridloom.mappers.rows.screening import columns_by_rows, counted, low_constants, width_bound
 
 if TYPE_CHECKING:
     from gridloom.mappers.rows.kernel import Graph, State
@@ -344,7 +344,7 @@ def narrowest(
     if counted(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="bound", bound=bound)
     needed = columns_by_rows(graph, arch)
-    if needed is None or needed > columns:
+    if needed is None or needed > columns or low_constants(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="proof", bound=bound)
     ladder = _Ladder(starts, seed, stop)
     best = ladder.climb(columns, fit)

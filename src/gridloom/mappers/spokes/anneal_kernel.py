@@ -14,7 +14,7 @@ import numpy as np
 
 from gridloom.mappers.core.arrays import Int32s, Uint8s
 from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
-from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, route, schedule, waiting
+from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, postpone, route, schedule, waiting
 from gridloom.mappers.spokes.problem import Tables
 
 
@@ -24,6 +24,8 @@ class Cooling(NamedTuple):
     moves: int
     hot: float
     cold: float
+    #: What a tile in use costs, in cycles.
+    tiles: float = 0.0
 
 
 #: A value without a link, or without a delay register, costs as much as this many cycles.
@@ -49,14 +51,32 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
 
 
 @borrowing
-def _entries_fit(tables: Tables, tile: Int32s, used: Int32s) -> bool:
-    """True when no tile has more variables than its memory holds. ``used`` is scratch."""
+def _entries_fit(tables: Tables, tile: Int32s, used: Int32s, at: Int32s) -> bool:
+    """True when no tile has more variables or different ops than its memories hold. ``used`` is scratch."""
+    limit = tables.device[5]
+    if limit >= 0 and at.shape[1] > limit:
+        for t in range(at.shape[0]):
+            if _ops_on(tables, t, at) > limit:
+                return False
     used[:] = 0
     for n in range(len(tile)):
         used[tile[n]] += tables.entries[n]
         if used[tile[n]] > tables.device[4]:
             return False
     return True
+
+
+@borrowing
+def _ops_on(tables: Tables, t: int, at: Int32s) -> int:
+    """Different ops in the slots of tile t."""
+    count = 0
+    for s in range(at.shape[1]):
+        fresh = at[t, s] != NONE
+        for k in range(s):
+            if fresh and at[t, k] != NONE and tables.opcode[at[t, k]] == tables.opcode[at[t, s]]:
+                fresh = False
+        count += fresh
+    return count
 
 
 @internal
@@ -70,12 +90,14 @@ def price_of(
     price: Int32s,
     steps: Int32s,
     count: Int32s,
+    later: Int32s,
 ) -> tuple[float, int]:
     """(cost, violations) of a placement: cycles, a little for late issues, much for what strict forbids.
 
     The two small terms for late issues make placements with equal cycles differ, so that the search has a slope to
-    follow. A placement whose carried values cannot be in time costs 1e9. ``issue`` is written; the last four arrays are
-    scratch. Prices of links are cleared each time, so a placement always has the same cost.
+    follow. A placement whose carried values cannot be in time costs 1e9. ``issue`` is written; the last five arrays are
+    scratch. Where registers are too few, nodes may issue whole IIs later (``postpone``). Prices of links are cleared
+    each time, so a placement always has the same cost.
     """
     if not schedule(tables, ii, tile, spoke, issue):
         return 1e9, 1 << 20
@@ -86,7 +108,11 @@ def price_of(
     clashes = 0
     if tables.device[2]:
         price[:] = 0
-        clashes = route(tables, ii, tile, issue, owner, price, steps) + waiting(tables, ii, tile, issue, count)
+        over = waiting(tables, ii, tile, issue, count)
+        if over:
+            postpone(tables, ii, tile, issue, later)
+            over = min(over, waiting(tables, ii, tile, later, count))
+        clashes = over + route(tables, ii, tile, issue, owner, price, steps)
     return cycles + 0.5 * late / (len(issue) * max(1, cycles)) + 0.03 * late / len(issue) + _CLASH * clashes, clashes
 
 
@@ -210,12 +236,25 @@ def _propose(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s
     return bool(a != b)
 
 
+@borrowing
+def _tiles_in_use(at: Int32s) -> int:
+    """The number of tiles with a node."""
+    count = 0
+    for t in range(at.shape[0]):
+        for s in range(at.shape[1]):
+            if at[t, s] != NONE:
+                count += 1
+                break
+    return count
+
+
 @kernel
 def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, tile: Int32s, spoke: Int32s,
            target: int) -> tuple[int, int, int]:  # fmt: skip
     """Anneal a legal placement in place; the best one found stays in ``tile`` and ``spoke``.
 
-    Ends after ``cooling.moves``, when stopped, or when the cycles reach ``target`` without violations. Returns (cycles,
+    Ends after ``cooling.moves``, when stopped, or when the cycles reach ``target`` without violations and tiles cost
+    nothing. Returns (cycles,
     violations, moves made) of the best. It is the one with the fewest violations, then with the least cost. A move
     costs one schedule, at level strict one routing more. The same seed gives the same result, unless it is stopped.
     """
@@ -228,22 +267,27 @@ def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, t
     steps = np.empty((max(1, len(tables.wire_source)), tiles), dtype=np.int32)
     waits = np.empty((tiles, ii), dtype=np.int32)
     used = np.empty(tiles, dtype=np.int32)
+    later = np.empty(count, dtype=np.int32)
     _rebuild(tile, spoke, at)
-    cost, bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits)
+    cost, bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits, later)
+    if cooling.tiles > 0:
+        cost += cooling.tiles * _tiles_in_use(at)
     best_tile, best_spoke, best_cost, best_bad = tile.copy(), spoke.copy(), cost, bad
     best_cycles = makespan(tables, issue)
     old_tile, old_spoke, old_issue, old_at = tile.copy(), spoke.copy(), issue.copy(), at.copy()
     made = 0
     while made < cooling.moves:
-        if stop[0] or (best_bad == 0 and best_cycles <= target):
+        if stop[0] or (best_bad == 0 and best_cycles <= target and cooling.tiles <= 0):
             break
         temperature = cooling.hot * (cooling.cold / cooling.hot) ** (made / cooling.moves)
         made += 1
         fine = _propose(tables, ii, tile, spoke, issue, at)
         if fine:
-            fine = _entries_fit(tables, tile, used)
+            fine = _entries_fit(tables, tile, used, at)
         if fine:
-            new, new_bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits)
+            new, new_bad = price_of(tables, ii, tile, spoke, issue, owner, price, steps, waits, later)
+            if cooling.tiles > 0:
+                new += cooling.tiles * _tiles_in_use(at)
             fine = new <= cost or np.random.random() < np.exp((cost - new) / temperature)
         if not fine:
             copy_row(old_tile, tile)

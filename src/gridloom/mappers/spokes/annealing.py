@@ -104,5 +104,5 @@ def _run(
         if first is None:
             return None
         tile, spoke, heat = *first, _HEAT
-    _, _, made = anneal_kernel(problem.tables, ii, seed, Cooling(moves, heat, _COLD), stop, tile, spoke, floor)
+    _, _, made = anneal_kernel(problem.tables, ii, seed, Cooling(moves, heat, _COLD, 0.0), stop, tile, spoke, floor)
     return tile, spoke, int(made)

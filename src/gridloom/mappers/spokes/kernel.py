@@ -78,7 +78,7 @@ def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, p
             for step in (2, 1):
                 if step > k:
                     continue
-                link = (start + sign * (k - step)) * 4 + _direction(sign * step)
+                link = (start + sign * (k - step)) * 4 + direction_of(sign * step)
                 slot = (ready + k - step) % ii
                 here = owner[link, slot]
                 add = price[link, slot] + (0 if here == p else (1 if here == NONE else _TAKEN))
@@ -97,7 +97,7 @@ def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, p
             step = came[k]
             k -= step
             last -= 1
-            link = (start + sign * k) * 4 + _direction(sign * step)
+            link = (start + sign * k) * 4 + direction_of(sign * step)
             slot = (ready + k) % ii
             steps[w, last] = link
             if owner[link, slot] == NONE:
@@ -109,7 +109,7 @@ def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, p
 
 
 @borrowing
-def _direction(step: int) -> int:
+def direction_of(step: int) -> int:
     """The number of a link within its tile, 0 to 3, by its offset -2, -1, 1 or 2."""
     return step + 2 if step < 0 else step + 1
 
@@ -155,6 +155,34 @@ def waiting(tables: Tables, ii: int, tile: Int32s, issue: Int32s, count: Int32s)
 
 
 @kernel
+def postpone(tables: Tables, ii: int, tile: Int32s, issue: Int32s, later: Int32s) -> None:
+    """Issue cycles with the same tiles, spokes and last result, but whole IIs later where fewer values wait then.
+
+    A node that issues k * II cycles later keeps its slot and its links, which are counted modulo the II; its operands
+    wait longer and its readers' operands shorter. First every node goes as late as its readers and the last result
+    allow, against the topological order; then each that has more operands than readers comes back, as far as its
+    operands let it. ``later`` is written, ``issue`` is only read. Two passes over the edges.
+    """
+    copy_row(issue, later)
+    last = 0
+    for n in range(len(issue)):
+        last = max(last, issue[n])
+    for n in range(len(issue) - 1, -1, -1):
+        until = last
+        for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
+            m = tables.succ[e]
+            if m != n:
+                there = later[m] + ii * tables.succ_distance[e] - tables.succ_lag[e]
+                until = min(until, there - (abs(tile[m] - tile[n]) if tables.succ_far[e] else 0))
+        if tables.succ_at[n + 1] > tables.succ_at[n] and until > later[n]:
+            later[n] += (until - later[n]) // ii * ii
+    for n in range(len(issue)):
+        if tables.pred_at[n + 1] - tables.pred_at[n] > tables.succ_at[n + 1] - tables.succ_at[n]:
+            due = arrival(tables, ii, n, tile[n], tile, later)
+            later[n] -= (later[n] - due) // ii * ii
+
+
+@kernel
 def makespan(tables: Tables, issue: Int32s) -> int:
     """The cycle of the last result."""
     last = 0
@@ -181,6 +209,10 @@ def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) 
         t = tile[tables.conflict[e]]
         if t != NONE:
             free[t] = False
+    if tables.device[5] >= 0:
+        for t in range(len(free)):
+            if free[t] and instructions_on(tables, t, tile, n) > tables.device[5]:
+                free[t] = False
     if tables.group[n] != NONE:
         for m in range(len(tile)):
             if tables.group[m] == tables.group[n] and m != n and tile[m] != NONE:
@@ -188,6 +220,22 @@ def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) 
                 free[:] = False
                 free[tile[m]] = stays
                 return
+
+
+@borrowing
+def instructions_on(tables: Tables, t: int, tile: Int32s, n: int) -> int:
+    """Different ops on tile t with node n added (NONE: none is added). Quadratic in the nodes there."""
+    count = 0
+    for m in range(len(tile)):
+        if tile[m] != t and m != n:
+            continue
+        first = True
+        for k in range(m):
+            if (tile[k] == t or k == n) and tables.opcode[k] == tables.opcode[m]:
+                first = False
+                break
+        count += first
+    return count
 
 
 @borrowing

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.mappers.core.arrays import Int32s
-from gridloom.mappers.spokes.kernel import NONE, makespan, route, schedule, waiting
+from gridloom.mappers.spokes.kernel import NONE, makespan, postpone, route, schedule, waiting
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 
@@ -65,7 +65,14 @@ def realise(
             break
     if not problem.strict:
         clashes = 0
-    over = waiting(tables, ii, tile, issue, np.empty((tiles, ii), dtype=np.int32))
+    count = np.empty((tiles, ii), dtype=np.int32)
+    over = waiting(tables, ii, tile, issue, count)
+    if over:
+        later = np.empty_like(issue)
+        postpone(tables, ii, tile, issue, later)
+        less = waiting(tables, ii, tile, later, count)
+        if less < over:
+            issue, over = later, less
     return Placement(
         ii=ii,
         tile=tile.copy(),

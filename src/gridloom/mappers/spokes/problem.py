@@ -59,8 +59,10 @@ class Tables(NamedTuple):
     wire_source: Int32s
     wire_target: Int32s
     wire_distance: Int32s
+    #: The number of a node's op: nodes with the same op share an entry of the instruction RAM.
+    opcode: Int32s
     #: [tiles, cycles from issue to result, 1 at level strict, delay registers per tile (-1: no limit), memory entries
-    #: per tile].
+    #: per tile, entries of the instruction RAM (-1: no limit)].
     device: Int32s
 
 
@@ -233,6 +235,7 @@ class _Build:
             entries,
             np.full(count, -1, dtype=np.int32),
             *(np.array([wire[k] for wire in wires], dtype=np.int32) for k in range(3)),
+            self._opcodes(),
             self._device(),
         ]
         return Tables(*columns)
@@ -249,13 +252,20 @@ class _Build:
                 arcs.add((self.number[edge.source], self.number[edge.target], edge.delay, edge.distance, 0))
         return sorted(arcs)
 
+    def _opcodes(self) -> Int32s:
+        """The number of each node's op."""
+        ops = [self.dfg.nodes[k].op for k in self.nodes]
+        number = {op: k for k, op in enumerate(dict.fromkeys(ops))}
+        return np.array([number[op] for op in ops], dtype=np.int32)
+
     def _device(self) -> Int32s:
         """The figures of the array, as ``Tables.device`` describes them. The scarcest tile counts for all of them."""
         arch = self.arch
         strict = bool((arch.capacity[arch.kind == Kind.LINK] == 1).any())
         delays = min((tile.delays for tile in arch.tiles if tile.delays is not None), default=-1)
         memory = min(tile.buffer for tile in arch.tiles)
-        return np.array([len(arch.tiles), self.latency, strict, delays, memory], dtype=np.int32)
+        entries = min((tile.instructions for tile in arch.tiles if tile.instructions is not None), default=-1)
+        return np.array([len(arch.tiles), self.latency, strict, delays, memory, entries], dtype=np.int32)
 
 
 def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Int32s, Int32s]:

@@ -203,6 +203,8 @@ class _Assignment:
             # Empty tiles are alike: trying one of them is enough.
             if t in taken or self.room[t] < size or self.memory[t] < entries or (untouched and fresh):
                 continue
+            if not self._instructions_fit(unit, t):
+                continue
             fresh = fresh or untouched
             self.steps += 1
             if self.steps >= _STEPS:
@@ -213,6 +215,14 @@ class _Assignment:
             self._put(unit, t, -size, -entries)
             del self.place[unit]
         return False
+
+    def _instructions_fit(self, unit: int, tile: int) -> bool:
+        """True when the ops of a unit fit the instruction RAM of a tile beside those that are there."""
+        limit, opcode = int(self.problem.tables.device[5]), self.problem.tables.opcode
+        if limit < 0:
+            return True
+        units = [unit, *(other for other, t in self.place.items() if t == tile)]
+        return len({int(opcode[n]) for other in units for n in self.members[other]}) <= limit
 
     def _put(self, unit: int, tile: int, size: int, entries: int) -> None:
         """Place a unit, or with negative amounts give back what it took."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mapping.configuration import Configuration
-from gridloom.sim import elastic_kernel as kernel
-from gridloom.sim.elastic import TokenNetwork, repetitions
-from gridloom.sim.elastic_kernel import Words
+from gridloom.sim.elastic import token_kernel as kernel
+from gridloom.sim.elastic.run import TokenNetwork, repetitions
+from gridloom.sim.elastic.token_kernel import Words
 
 #: What a unit does, as the trace says it.
 DONE, BUSY, STARVED, STALLED = 0, 1, 2, 3
@@ -64,20 +64,21 @@ def record_tokens(configuration: Configuration, *, iterations: int = 8, moments:
     network = TokenNetwork(configuration, repetitions(configuration), iterations)
     running = network.start()
     goal = np.array(network.repeats, dtype=np.int64) * iterations
+    count, ways = len(network.slots), sum(edge >= 0 for edge in network.tables.edges)
     rows: list[tuple[int, NDArray[np.int8], Words, Words, Words]] = []
     over = False
     while not over and len(rows) < moments:
         now = running.cycle
         over = running.advance(now + 1) == now
-        state = _states(running.pace, network.fired, goal)
-        rows.append((now, state, network.fired.copy(), network.counters.copy(), network.consumed.copy()))
+        state = _states(running.pace, network.fired[:count], goal)
+        rows.append((now, state, network.fired[:count].copy(), network.counters.copy(), network.consumed[:ways].copy()))
     stuck = network.stuck() if over else None
     cycles, states, fired, counters, taken = zip(*rows)
     return TokenTrace(
         configuration=configuration,
         units=tuple((slot.tile, slot.node) for slot in network.slots),
         flows=_flows(network),
-        first=tuple(int(row[kernel.F_COUNTER]) for row in network.flows),
+        first=tuple(int(row[kernel.F_COUNTER]) for row in network.flows[:ways]),
         cycles=np.array(cycles, dtype=np.int64),
         state=np.array(states, dtype=np.int8),
         fired=np.array(fired, dtype=np.int64),
@@ -90,8 +91,9 @@ def record_tokens(configuration: Configuration, *, iterations: int = 8, moments:
 
 def _states(pace: kernel.Pace, fired: Words, goal: Words) -> NDArray[np.int8]:
     """Return what each unit does: a firing under way, waiting for tokens or for room, or nothing any more."""
-    idle = np.where(pace.idle == kernel.STALLED, STALLED, STARVED)
-    return np.where(pace.until >= 0, BUSY, np.where(fired < goal, idle, DONE)).astype(np.int8)
+    count = len(goal)
+    idle = np.where(pace.idle[:count] == kernel.STALLED, STALLED, STARVED)
+    return np.where(pace.until[:count] >= 0, BUSY, np.where(fired < goal, idle, DONE)).astype(np.int8)
 
 
 def _flows(network: TokenNetwork) -> tuple[Flow, ...]:
@@ -103,6 +105,8 @@ def _flows(network: TokenNetwork) -> tuple[Flow, ...]:
     target = {f: u for u, flows in enumerate(network.entering) for f in flows}
     found = []
     for f, edge in enumerate(network.tables.edges):
+        if edge < 0:
+            continue
         end = target.get(f, -1)
         way = links.get((edge, network.slots[end].tile), ()) if end >= 0 else ()
         room = int(network.flows[f, kernel.F_ROOM])

@@ -220,13 +220,15 @@ class JobQueue:
             job.state, job.error = "error", str(answer["error"])
             return
         try:
-            job.result = self._answered(job, answer)
-            job.state = "done" if answer["record"]["status"] == "mapped" else "failed"
+            result = self._answered(job, answer)
+            state: State = "done" if answer["record"]["status"] == "mapped" else "failed"
         except Exception as error:
             job.state, job.error = "error", f"{type(error).__name__}: {error}"
             return
+        # It is in the history before it is called done: who sees the one looks for the other.
         with contextlib.suppress(Exception):
             self._keep(job, answer)
+        job.result, job.state = result, state
 
     def _keep(self, job: SearchJob, answer: dict[str, Any]) -> None:
         """Write a row of the history."""

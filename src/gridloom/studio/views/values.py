@@ -5,7 +5,6 @@ Words are 64 bits wide and travel as bytes, since numbers of JavaScript are not 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,9 +43,10 @@ class Run:
     mapping: Mapping
 
 
-def run_of(mapping: Mapping, asked: MappingABC[str, Any]) -> Run:
+def run_of(mapping: Mapping, asked: MappingABC[str, Any], name: str = "run") -> Run:
     """Run a mapping as a page asks for it: ``iterations``, ``seed``, and values of the user's own in ``data``.
 
+    ``name`` is the id of the run.
     OptionError for values that the graph does not take; SimulationError where they lead outside an array.
     """
     configuration = configure(mapping)
@@ -54,12 +54,12 @@ def run_of(mapping: Mapping, asked: MappingABC[str, Any]) -> Run:
     seed = _number(asked, "seed", 0, 0, 2**31 - 1)
     if mapping.arch.style == "elastic":
         tokens = record_tokens(configuration, iterations=min(iterations, _TOKEN_ITERATIONS), moments=_MOMENTS)
-        return Run(id=uuid.uuid4().hex[:16], trace=tokens, mapping=mapping)
+        return Run(id=name, trace=tokens, mapping=mapping)
     stimulus = readable(mapping.dfg, stimulus_for(mapping.dfg, iterations, seed))
     if data := asked.get("data"):
         stimulus = with_data(mapping.dfg, stimulus, data)
         _check(mapping.dfg, stimulus)
-    return Run(id=uuid.uuid4().hex[:16], trace=record(configuration, stimulus, seed=seed), mapping=mapping)
+    return Run(id=name, trace=record(configuration, stimulus, seed=seed), mapping=mapping)
 
 
 def readable(dfg: Dfg, stimulus: Stimulus) -> Stimulus:

@@ -34,7 +34,7 @@ _HEADERS: Final = (
     (b"cache-control", b"no-store"),
 )
 #: Paths that need no token: files of the package, which are no secret.
-_OPEN: Final = ("/drawing/", "/page/")
+_OPEN: Final = ("/page/",)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

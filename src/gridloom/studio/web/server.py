@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
@@ -18,7 +17,6 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-from gridloom.emit.report.data import finite
 from gridloom.errors import GridloomError
 from gridloom.studio.page import served_file, served_page
 from gridloom.studio.requests import (
@@ -32,7 +30,7 @@ from gridloom.studio.requests import (
     SaveAsked,
     ShareAsked,
 )
-from gridloom.studio.session import Session
+from gridloom.studio.session import Session, plain_json
 from gridloom.studio.views import values
 from gridloom.studio.web.guard import Guard
 
@@ -56,7 +54,7 @@ class Plain(JSONResponse):
 
     def render(self, content: Any) -> bytes:
         """Return the text of an answer."""
-        return json.dumps(finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        return plain_json(content)
 
 
 class Work:
@@ -161,10 +159,9 @@ def _pages(app: FastAPI) -> None:
     async def page() -> Response:
         return HTMLResponse(served_page())
 
-    @app.get("/page/{name:path}")
-    @app.get("/drawing/{name:path}")
+    @app.get("/page/{name}")
     async def file(name: str) -> Response:
-        found = served_file(name.rpartition("/")[2])
+        found = served_file(name)
         return Response(status_code=404) if found is None else Response(found[0], media_type=found[1])
 
 
@@ -193,7 +190,7 @@ def _questions(app: FastAPI, session: Session, work: Work) -> None:
 
     @app.get("/api/scene/{key}")
     async def scene(key: str) -> Any:
-        return await work(lambda: Plain(session.scene(key)))
+        return Response(await work(lambda: session.scene_text(key)), media_type="application/json")
 
     @app.get("/api/explain/{key}")
     async def explain(key: str) -> Any:
@@ -287,7 +284,7 @@ def _socket(app: FastAPI, events: Events) -> None:
                     wanted = asyncio.create_task(queue.get())
                     await asyncio.wait({wanted, gone}, return_when=asyncio.FIRST_COMPLETED)
                     if wanted.done():
-                        await socket.send_text(json.dumps(finite(wanted.result())))
+                        await socket.send_text(plain_json(wanted.result()).decode())
                     else:
                         wanted.cancel()
             except (WebSocketDisconnect, RuntimeError):

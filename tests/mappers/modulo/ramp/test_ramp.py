@@ -14,11 +14,13 @@ from gridloom.dfg import Dfg, DfgBuilder, Edge
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
 from gridloom.mappers.budget import Budget
+from gridloom.mappers.modulo.problem import ModuloProblem
 from gridloom.mappers.modulo.ramp.memmap import MemmapConfig, memmap
 from gridloom.mappers.modulo.ramp.ramp import RampConfig, ramp
-from gridloom.mappers.modulo.ramp.regimap import RegimapConfig, regimap
-from gridloom.mappers.modulo.ramp.search import STRATEGIES
+from gridloom.mappers.modulo.ramp.regimap import LearningSearch, RegimapConfig, regimap
+from gridloom.mappers.modulo.ramp.search import STRATEGIES, Limits, Technique
 from gridloom.mapping import Failure, Mapping, json_format
+from gridloom.mapping.mii import mii
 from gridloom.sim import simulate
 from gridloom.transform.streams import streams_to_memory
 from gridloom.verify import legal
@@ -214,14 +216,43 @@ def test_regimap_neither_spills_nor_shares_files_nor_keeps_live_ins() -> None:
             assert tile[edge.source, route.source_copy] == tile[edge.target, route.copy]
 
 
-def test_memmap_sends_long_dependences_over_memory() -> None:
+def test_regimap_learns_from_failed_placements() -> None:
+    """A value is read by three ops that a slot of its PE each would have to serve: moves have to be inserted."""
+    dfg = streams_to_memory(load_source("kernel:mvt"))
+    learned = confirmed(regimap(dfg, build("ramp-7"), RegimapConfig(), QUICK))
+    assert learned.provenance["strategies"].keys() <= {"route", "reschedule"}
+    assert learned.provenance["strategies"]["route"] > 0
+    # As RAMP's paper describes it, the first schedule is all there is.
+    described = regimap(dfg, build("ramp-7"), RegimapConfig(learns=False), QUICK)
+    assert isinstance(described, Failure) or described.ii > learned.ii
+
+
+def test_regimap_schedules_for_fewer_tiles_in_later_rounds() -> None:
+    dfg = streams_to_memory(load_source("kernel:gsm_ltp"))
+    problem = ModuloProblem(dfg, build("ramp-7"))
+    technique = Technique(strategies=frozenset({"route"}), keeps_live_ins=False)
+    limits = Limits(ii=None, attempts=1, starts=16, moves=50, links=1, sideways=0, options=0, first=1)
+    search = LearningSearch(problem, technique, limits, mii(dfg, build("ramp-7")))
+    ops, ii = len(search.original.ops), 4
+    clock = QUICK.start()
+    search._at(ii, 0, clock)
+    placed = search.trace.placements
+    assert placed == 1
+    # With room for fewer ops than there are, nothing is scheduled.
+    search._at(ii, 16 - (ops - 1) // ii, clock)
+    assert search.trace.placements == placed
+
+
+@pytest.mark.parametrize("decides", ["before", "after"])
+def test_memmap_sends_long_dependences_over_memory(decides: str) -> None:
     b = DfgBuilder("loop")
     i = counter(b)
     late = i
     for _ in range(4):
         late = b.add("neg", late)
     b.add("sub", late, i, id="y", liveout="y")
-    found = confirmed(memmap(b.build(), build("torus:3x3,regs=8,bus=none"), MemmapConfig(), QUICK))
+    arch = build("torus:3x3,regs=8,bus=none")
+    found = confirmed(memmap(b.build(), arch, MemmapConfig(decides=decides), QUICK))
     assert {"store", "load"} <= kinds_used(found)
     assert "r" not in kinds_used(found)
 
@@ -274,6 +305,8 @@ def test_settings_are_checked() -> None:
         RampConfig(without="rout")
     with pytest.raises(OptionError, match="clique: no clique search is called 'fast'; known: local, dharwadker"):
         RampConfig(clique="fast")
+    with pytest.raises(OptionError, match="decides: expected before or after, found 'never'"):
+        MemmapConfig(decides="never")
     with pytest.raises(OptionError, match="starts: expected at least 1, found 0"):
         RampConfig(starts=0)
     with pytest.raises(OptionError, match="mapper 'ramp' takes modulo-scheduled arrays with registers such as torus"):

@@ -88,6 +88,15 @@ def transfer(loop: CompiledLoop, iterations: int) -> int:
     return loop.given_words + pieces * loop.left_words + (pieces - 1) * (carried + loop.prologue)
 
 
+def exchanged_transfer(loop: CompiledLoop, launches: int) -> int:
+    """Cycles for what the launches of a nest with exchanged loops are given: all words once, then what has changed.
+
+    The host counts the launches: an addition, a comparison and a branch for each.
+    """
+    again = loop.prologue + len(loop.plan.graph.prologue if loop.plan.graph is not None else ()) + 1
+    return loop.given_words + (launches - 1) * again + 3 * launches
+
+
 def accounts(
     loops: Sequence[CompiledLoop], rows: Sequence[LaunchRow], found: Schedule, loads: Loads, simulated: Sequence[int]
 ) -> list[LoopCycles]:
@@ -126,8 +135,8 @@ def _is_inside(row: LaunchRow, rows: Sequence[LaunchRow], on_array: Sequence[boo
 def _add(account: LoopCycles, loop: CompiledLoop, row: LaunchRow) -> None:
     """Add a launch on the array, but for its configuration."""
     assert loop.ii is not None
-    account.launches += 1
-    account.pieces += 1 if loop.plan.pieces is None else len(pieces_for(row.iterations))
+    account.launches += row.runs
+    account.pieces += row.runs if loop.plan.pieces is None else len(pieces_for(row.iterations))
     account.iterations += row.iterations
     account.transfer += row.array - row.cycles
     account.steady += loop.ii * row.iterations

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
-from gridloom.flow.functions.launching.cycles import host_cycles, transfer
+from gridloom.flow.functions.launching.controlled import ControlledLaunches
+from gridloom.flow.functions.launching.cycles import exchanged_transfer, host_cycles, transfer
 from gridloom.flow.functions.launching.launches import (
     Binding,
     Launch,
     bind,
     pieces_for,
+    simulate_exchanged,
     simulate_jam,
     simulate_launch,
     simulate_pieces,
@@ -61,6 +63,14 @@ class Launcher:
                        if loop.plan.jam == 1 and loop.plan.loop in numbers}  # fmt: skip
         #: Loop whose launches run side by side -> how often the loop around it was entered.
         self.entries = dict.fromkeys(numbers.values(), 0)
+        #: Loop that a loop controller starts -> the same with the loops around it, whose launches are open.
+        inner = {
+            loop.plan.loop: k for k, loop in enumerate(self.mapped) if loop.plan.jam == 1 and not loop.plan.is_nest
+        }
+        self.controlled_by = {
+            inner[loop.plan.controls[0]]: k for k, loop in enumerate(self.mapped) if loop.plan.controls
+        }
+        self.controlled: dict[int, ControlledLaunches] = {}
         self.bindings: dict[tuple[int, tuple[int, ...], int], Binding] = {}
         self.counts: list[int] = []
         self.blocks = [self._block_numbers(loop) for loop in self.mapped]
@@ -105,6 +115,9 @@ class Launcher:
     def _enter(self, k: int, values: tuple[Any, ...]) -> None:
         """Note what a launch starts from."""
         loop = self.mapped[k]
+        if loop.plan.controls:
+            self._enter_controlled(k)
+            return
         if k in self.entries and not self._begins_group(k):
             self.groups[k].counts = [self.counts[number] for number in self.blocks[k]]
             return
@@ -115,6 +128,8 @@ class Launcher:
             liveins |= graph.words_of(name, word_of(value, number))
         rest = values[len(graph.liveins) :]
         binding = self._bound(k, rest[: len(graph.arrays)])
+        if (around := self.controlled.get(self.controlled_by.get(k, -1))) is not None:
+            around.begin(self._headers(k), [*liveins.values(), *rest[: len(graph.arrays)]], f"loop {loop.plan.name}")
         launched = self.launched[k]
         wanted = self.simulated < 0 or launched < self.simulated or launched & (launched + 1) == 0
         before = binding.image(self.memory) if wanted and not binding.refused else None
@@ -145,18 +160,69 @@ class Launcher:
         if k in self.groups:
             self._leave_group(k, left)
             return
+        if loop.plan.controls:
+            self._leave_controlled(k)
+            return
         place, launch = self.open.pop(k)
         row = self.rows[place]
         if loop.plan.is_nest:
             self.nest = row.nest
         visits = [self.counts[number] - before for number, before in zip(numbers, launch.counts)]
         row.host = sum(self.costs[number] * n for number, n in zip(numbers, visits))
+        if loop.plan.interchange is not None:
+            self._leave_exchanged(k, row, launch, dict(zip(loop.plan.loop.blocks, visits)))
+            return
         # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
         row.iterations = _iterations(loop, dict(zip(loop.plan.loop.blocks, visits)))
-        if row.refused or not row.iterations:
+        if not row.refused and row.iterations:
+            row.cycles = self._cycles(k, launch, row.iterations, left, way)
+            row.array = row.cycles + transfer(loop, row.iterations)
+            self.launched[k] += 1
+        if (around := self.controlled.get(self.controlled_by.get(k, -1))) is not None:
+            around.end(row.cycles, row.iterations, launch.before is not None and row.cycles > 0, row.refused)
+
+    def _headers(self, k: int) -> list[int]:
+        """How often the headers of the loops around a loop that a controller starts have run, from the inside out."""
+        plan = self.mapped[self.controlled_by[k]].plan
+        code = self.compiled.host.code
+        return [self.counts[code.block_number(loop.function, loop.header)] for loop in plan.controls[1:]]
+
+    def _enter_controlled(self, k: int) -> None:
+        """Begin the launches that the loop controller starts."""
+        counts = [self.counts[number] for number in self.blocks[k]]
+        self.controlled[k] = ControlledLaunches(len(self.rows), counts)
+        self.rows.append(LaunchRow(k, self.nest, spent=self.single_issue() if self.traced else 0))
+        self.nest = len(self.rows) - 1
+
+    def _leave_controlled(self, k: int) -> None:
+        """Log the launches that the loop controller started, as one."""
+        group = self.controlled.pop(k)
+        row = self.rows[group.row]
+        self.nest = row.nest
+        visits = [self.counts[number] - before for number, before in zip(self.blocks[k], group.counts)]
+        row.host = sum(self.costs[number] * n for number, n in zip(self.blocks[k], visits))
+        row.iterations, row.runs, row.cycles, row.refused = (
+            group.iterations, group.launches, group.cycles, group.refused
+        )  # fmt: skip
+        row.array = group.cycles + group.transfer(self.mapped[k].given_words)
+        self.simulations[k] += group.simulated
+        self.objects[k] |= self.objects[next(inner for inner, outer in self.controlled_by.items() if outer == k)]
+
+    def _leave_exchanged(self, k: int, row: LaunchRow, launch: Launch, visits: Mapping[str, int]) -> None:
+        """Log a nest whose loops are exchanged: as many launches as its inner loop has iterations each time."""
+        loop = self.mapped[k]
+        assert loop.slots is not None
+        length, total = visits[loop.plan.loop.header], visits[loop.plan.loop.children[0].header]
+        if row.refused or not total:
             return
-        row.cycles = self._cycles(k, launch, row.iterations, left, way)
-        row.array = row.cycles + transfer(loop, row.iterations)
+        row.iterations, row.runs = total, total // length
+        launches = row.runs
+        if launch.before is None:
+            row.cycles = launches * loop.slots.cycles(length)
+        else:
+            self.simulations[k] += 1
+            row.cycles = simulate_exchanged(loop.plan, loop.slots, launch, (length, launches), self.memory)
+        row.array = row.cycles + exchanged_transfer(loop, launches)
         self.launched[k] += 1
 
     def _begins_group(self, k: int) -> bool:

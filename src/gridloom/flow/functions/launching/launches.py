@@ -21,6 +21,7 @@ from gridloom.frontend.c.function.exits import ExitLoop
 from gridloom.frontend.c.function.memory import Memory, Placed
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.c.nest.interchange import TURN
 from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.slot_code import SlotCode
@@ -194,6 +195,27 @@ def simulate_launch(
         if name in found.liveouts:
             _compare_value(name, item, graph.last(name, found.liveouts), value, where)
     return found.cycles
+
+
+def simulate_exchanged(
+    plan: LoopPlan, compiled: SlotCode, launch: Launch, lengths: tuple[int, int], memory: Memory
+) -> int:
+    """Run a nest whose loops are exchanged, one launch after the other, and compare memory; returns all cycles.
+
+    ``lengths`` are the iterations of a launch and the number of launches. SimulationError where a word differs.
+    """
+    graph = plan.graph
+    assert graph is not None and launch.before is not None
+    words, cycles = launch.before, 0
+    length, launches = lengths
+    for turn in range(launches):
+        liveins = {name: turn if name == TURN else word for name, word in launch.liveins.items()}
+        stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
+        found = run_on_memory(compiled, stimulus, launch.binding.windows, words)
+        words, cycles = found.memory, cycles + found.cycles
+    where = f"loop {plan.name}, {launches} launches of {length} iterations"
+    _compare_memory(graph, launch, words, memory, where)
+    return cycles
 
 
 def simulate_jam(

@@ -21,6 +21,9 @@ NEVER: Final = 1 << 62
 #: Cycles of the host to compare a number of iterations with a threshold, for each launch.
 COMPARISON: Final = 2
 _ROUNDS: Final = 4
+#: Launches that one may be a part of: several side by side, of a nest as one loop, of one that is exchanged, and of
+#: those that a loop controller starts.
+_LEVELS: Final = 5
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 _Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -40,6 +43,8 @@ class LaunchRow:
     host: int = 0
     #: Cycles of the array without transfers.
     cycles: int = 0
+    #: How often the array starts, for a nest with exchanged loops.
+    runs: int = 1
     refused: str = ""
     #: Cycles of the host before the launch, for the timeline.
     spent: int = 0
@@ -90,9 +95,12 @@ class _Log:
         """Which launches the array does; a launch inside of a nest that it does is none of its own."""
         on: _Flags = self.able & (self.iterations >= np.array(thresholds, np.int64)[self.loop])
         if self.has_nests:
-            around = (self.nest >= 0) & on[self.nest]
-            # A launch may be one of several side by side, which are a part of a nest.
-            on &= ~(around | ((self.nest >= 0) & around[self.nest]))
+            # A launch may be one of several side by side, which are a part of a nest, which may be exchanged.
+            inside = self.nest >= 0
+            covered = np.zeros_like(on)
+            for _ in range(_LEVELS):
+                covered = inside & (on[self.nest] | covered[self.nest])
+            on &= ~covered
         return on
 
     def comparisons(self, thresholds: Sequence[int]) -> int:

@@ -19,13 +19,18 @@ from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Instruction, Module, Value
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import Loop, find_loops
+from gridloom.frontend.c.nest.interchange import Exchanged, exchanged
+from gridloom.frontend.c.nest.restarts import controlled_loops
 from gridloom.frontend.c.region import Region, flattened, single
 from gridloom.frontend.c.translate import translate
 
 #: How many iterations of the loop around may run side by side.
 JAM_FACTORS: Final = (2, 4)
-#: Loops that are jammed have numbers of their own, beyond those of any function.
+#: Loops that are jammed have numbers of their own, beyond those of any function; so have nests that are exchanged.
 _JAM_NUMBERS: Final = 1_000_000
+_EXCHANGED_NUMBERS: Final = 100 * _JAM_NUMBERS
+#: So have the loops around a loop that a loop controller restarts.
+_CONTROLLED_NUMBERS: Final = 200 * _JAM_NUMBERS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,11 +50,24 @@ class LoopPlan:
     jam: int = 1
     #: The same loop with several iterations of the loop around side by side, where that changes no value.
     jams: tuple[LoopPlan, ...] = field(default=(), repr=False)
+    #: The nest with its loops exchanged, of which the graph is the outer one; one launch for each inner iteration.
+    interchange: Exchanged | None = field(default=None, repr=False)
+    #: The same nest exchanged, where that changes no value.
+    exchanged: LoopPlan | None = field(default=None, repr=False)
+    #: The loop inside, and the loops around it from the inside out, where a loop controller starts it for each of their
+    #: iterations; ``loop`` is the last of them.
+    controls: tuple[Loop, ...] = field(default=(), repr=False)
 
     @property
     def is_nest(self) -> bool:
-        """True for a loop that runs as one with the loop inside it."""
-        return self.graph is not None and self.graph.region.inner is not None
+        """True for a loop that runs as one with the loop inside it, or exchanged with it."""
+        parts = self.graph is not None and self.graph.region.inner is not None
+        return parts or self.interchange is not None or bool(self.controls)
+
+    @property
+    def variants(self) -> tuple[LoopPlan, ...]:
+        """The loop, and what else may be mapped in its place."""
+        return (self, *self.jams, *([self.exchanged] if self.exchanged is not None else []))
 
     @property
     def given(self) -> list[Value]:
@@ -83,6 +101,8 @@ class LoopPlan:
     @property
     def mark(self) -> Mark:
         """The loop as generated code tells about it."""
+        if self.controls:
+            return Mark(self.number, self.loop, (), ())
         return Mark(self.number, self.loop, self.given, self.left)
 
     @property
@@ -160,7 +180,8 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
     plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
-        return _flattened(module, plan, file)
+        found = _flattened(module, plan, file)
+        return replace(found, exchanged=_exchanged(module, plan, file))
     return _translated(module, plan, file)
 
 
@@ -184,6 +205,17 @@ def _flattened(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
     return replace(plan, graph=graph, name=f"{plan.name}_nest")
 
 
+def _exchanged(module: Module, plan: LoopPlan, file: str) -> LoopPlan | None:
+    """The plan of a loop around one innermost loop with both exchanged; None where that is not legal."""
+    name = f"{plan.name}_exchanged"
+    try:
+        found = exchanged(module, plan.loop, file)
+        graph = translate(module, found.region, file, name, {})
+    except GridloomError:
+        return None
+    return replace(plan, number=plan.number + _EXCHANGED_NUMBERS, name=name, graph=graph, interchange=found)
+
+
 def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
     """The plan with a graph: of a counted loop, else of a loop in pieces; or with the reason why it has none."""
     region, loop = None, plan.loop
@@ -201,6 +233,18 @@ def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
         # What keeps a counted loop off the array is said of it, and not of what it was rewritten into.
         reason = reason if region is not None else error
     return replace(plan, reason=getattr(reason, "message", str(reason)))
+
+
+def controlled(module: Module, plan: LoopPlan, levels: int) -> LoopPlan | None:
+    """The plan of the loops around a counted loop that a controller of so many levels takes over; None: of none."""
+    if plan.graph is None or plan.pieces is not None or plan.is_nest or plan.jam > 1:
+        return None
+    around = controlled_loops(module, plan.graph, levels)
+    if not around:
+        return None
+    number, name = plan.number + _CONTROLLED_NUMBERS, f"{plan.name}_controlled"
+    return replace(plan, number=number, name=name, line=around[-1].span.start, depth=plan.depth - len(around),
+                   loop=around[-1], jams=(), controls=(plan.loop, *around))  # fmt: skip
 
 
 def _jams(module: Module, plan: LoopPlan, region: Region, file: str) -> Iterator[LoopPlan]:

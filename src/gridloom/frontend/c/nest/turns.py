@@ -32,11 +32,13 @@ class Turn:
         return constant_step(self.inner, phi)
 
 
-def turn_of(region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str) -> Turn | None:
+def turn_of(
+    region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str, entered: Operand
+) -> Turn | None:
     """The counter of a nest's inner loop; None where its number of iterations changes or is not known when it starts.
 
-    The inner loop has to be entered in every iteration of the outer one. ``livein`` holds the live-ins of values from
-    before the nest.
+    ``entered`` says whether the inner loop is entered, in every iteration of the outer one or in none. ``livein`` holds
+    the live-ins of values from before the nest.
     """
     assert region.inner is not None
     try:
@@ -45,7 +47,7 @@ def turn_of(region: Region, body: Body, prologue: Prologue, livein: dict[Value, 
         return None
     if inner.exiting != region.inner.latches[0]:
         return None
-    length = _length(region, inner, prologue, livein)
+    length = _length(region, inner, prologue, livein, entered)
     if length is None:
         return None
     if length == TRUE:
@@ -54,7 +56,9 @@ def turn_of(region: Region, body: Body, prologue: Prologue, livein: dict[Value, 
     return Turn(count, body.emit("eq", count, FALSE, hint="fresh"), inner)
 
 
-def _length(region: Region, inner: Region, prologue: Prologue, livein: dict[Value, LiveIn]) -> Operand | None:
+def _length(
+    region: Region, inner: Region, prologue: Prologue, livein: dict[Value, LiveIn], entered: Operand
+) -> Operand | None:
     """The inner loop's number of iterations: a constant, or a live-in that is computed before the nest."""
     parts = trip_parts(inner)
     if parts is None:
@@ -74,7 +78,9 @@ def _length(region: Region, inner: Region, prologue: Prologue, livein: dict[Valu
             return None
     low, high = ends if parts.step > 0 else reversed(ends)
     distance = prologue.emit("sub", high, low, hint="turn")
-    return prologue.emit("add", distance, Const(parts.extra), hint="turn")
+    length = prologue.emit("add", distance, Const(parts.extra), hint="turn")
+    # A loop that is not entered has no length; its counter is not read then, but has to be one.
+    return length if entered == TRUE else prologue.emit("max", length, TRUE, hint="turn")
 
 
 def outside(region: Region) -> list[Argument | Instruction]:

@@ -43,16 +43,18 @@ class Nest:
         #: Sums of the inner loop that are taken over the whole nest: the addition -> (running sum, sum before, start).
         self.sums: dict[Instruction, tuple[Carried, Operand, Operand]] = {}
 
-    def begin(self, file: str, *, reduced: bool, entered: bool) -> None:
+    def begin(self, file: str, *, reduced: bool, entered: Operand | None) -> None:
         """Make the flag that the inner loop begins again: from a counter that comes round, or a carried one.
 
-        ``entered`` says that every iteration of the outer loop enters the inner one.
+        ``entered`` says whether the outer loop enters the inner one, in each of its iterations or in none; None where
+        it may be in some.
         """
-        if reduced and entered:
+        if reduced and entered is not None:
             values: dict[Value, LiveIn] = {value: self.livein(value) for value in outside(self.region)}
-            self.turn = turn_of(self.region, self.body, Prologue(self.body), values, file)
-        if self.turn is not None:
-            self.fresh = self.turn.fresh
+            self.turn = turn_of(self.region, self.body, Prologue(self.body), values, file, entered)
+        if self.turn is not None and entered is not None:
+            # Where the inner loop is never entered, every iteration is a fresh one.
+            self.fresh = self.body.emit("or", self.turn.fresh, self.body.inverse(entered))
             return
         self.fresh = self.body.recur("fresh", 1)
         self.body.ranges[self.fresh] = (0, 1)

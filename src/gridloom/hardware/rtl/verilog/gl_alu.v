@@ -1,4 +1,4 @@
-// Function unit for integers of W bits (W = 32: domain i32). OPS has a bit for each opcode that the unit knows;
+// Function unit for integers of W bits, at most 64 (W = 32: domain i32). OPS has a bit for each opcode that the unit knows;
 // everything else is left out of the circuit. Opcodes are the codes of the op table; those of fused ops need seven bits.
 // Division by zero yields 0 and leaves the dividend as the remainder. Ops that take the same part (adder, shifter,
 // multiplier, divider) share it. PRODUCT and DIVISION = 0: products or quotients are computed elsewhere, in more cycles.
@@ -35,7 +35,7 @@ module gl_alu #(
     assign {joins, meets, adds, subtracts, lefts, arithmetic, turns, shifts, multiplies, divides} = controls;
 
     // One adder for sums, differences, comparisons and what is computed bit by bit: then the second word is 0. Its lowest
-    // bit makes the carry into the others. A bit of each word before the adder is a function of four bits at most.
+    // bit makes the carry into the others. A bit of each word leading the adder is a function of four bits at most.
     wire [W-1:0] first = joins ? (meets ? a ^ b : a | b) : (meets ? a & b : a);
     wire [W-1:0] second = adds ? b : subtracts ? ~b : {W{1'b0}};
     wire [W+1:0] total = {1'b0, first, 1'b1} + {1'b0, second, subtracts};
@@ -47,10 +47,10 @@ module gl_alu #(
     wire [W-1:0] a_marked = {a[W-1:1], 1'b1};
     wire [W-1:0] minus = -a;
 
-    // One shifter, to the right; what goes left is mirrored before and behind it.
-    function [W-1:0] mirrored(input [W-1:0] word);
+    // One shifter, to the right; what goes left is mirrored leading and behind it.
+    function [W-1:0] mirrored(input [W-1:0] plain);
         integer m;
-        for (m = 0; m < W; m = m + 1) mirrored[m] = word[W-1-m];
+        for (m = 0; m < W; m = m + 1) mirrored[m] = plain[W-1-m];
     endfunction
     wire [W-1:0] lower = lefts ? mirrored(a) : a;
     wire [W-1:0] upper = turns ? lower : {W{arithmetic && a[W-1]}};
@@ -92,26 +92,28 @@ module gl_alu #(
     generate
         if (OPS[POPCOUNT] || OPS[CLZ]) begin : counting
             wire [W-1:0] word = {W{code == POPCOUNT || code == CLZ}} & a;
-            reg [W-1:0] set, clear;
-            integer k;
+            reg [63:0] set, clear;
+            integer k, leading;
             always @* begin
-                set = 0;
-                clear = W[W-1:0];
+                set = 64'd0;
+                leading = W;
                 for (k = 0; k < W; k = k + 1) begin
-                    set = set + {{(W-1){1'b0}}, word[k]};
-                    if (word[k]) clear = W[W-1:0] - 1 - k[W-1:0];
+                    set = set + {63'd0, word[k]};
+                    if (word[k]) leading = W - 1 - k;
                 end
+                clear = {32'd0, leading};
             end
-            assign {ones, zeros} = {set, clear};
+            assign {ones, zeros} = {set[W-1:0], clear[W-1:0]};
+            wire unused_counts = &{1'b0, set, clear};
         end else begin : no_counting
             assign {ones, zeros} = {2*W{1'b0}};
         end
     endgenerate
 
     // Sign extension from bit N - 1, where the word is longer than that.
-    function [W-1:0] extended(input [W-1:0] word, input integer from, input fill);
+    function [W-1:0] extended(input [W-1:0] plain, input integer from, input fill);
         integer n;
-        for (n = 0; n < W; n = n + 1) extended[n] = n < from ? word[n] : fill;
+        for (n = 0; n < W; n = n + 1) extended[n] = n < from ? plain[n] : fill;
     endfunction
     localparam TOP8 = W > 8 ? 7 : W - 1;
     localparam TOP16 = W > 16 ? 15 : W - 1;

@@ -46,12 +46,12 @@ module gl_block_memory #(
         end
         for (r = 0; r < PORTS; r = r + 1) begin : port
             // What the blocks of the other ports hold at the port's address, and with the port's own the word there.
-            wire [(PORTS+1)*W-1:0] sums;
-            assign sums[W-1:0] = {W{1'b0}};
-            for (p = 0; p < PORTS; p = p + 1) begin : other
-                assign sums[(p+1)*W +: W] = sums[p*W +: W] ^ (p == r ? {W{1'b0}} : seen[(p*PORTS+r)*W +: W]);
+            reg [W-1:0] others;
+            integer q;
+            always @* begin
+                others = {W{1'b0}};
+                for (q = 0; q < PORTS; q = q + 1) if (q != r) others = others ^ seen[(q*PORTS+r)*W +: W];
             end
-            wire [W-1:0] others = sums[PORTS*W +: W];
             wire [W-1:0] whole = others ^ seen[(r*PORTS+r)*W +: W];
             assign loaded[r*W +: W] = whole;
             if (SYNCHRONOUS != 0) begin : later

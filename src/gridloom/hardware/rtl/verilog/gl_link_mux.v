@@ -8,12 +8,12 @@ module gl_link_mux #(
     input  wire [SELECT_BITS-1:0] select,
     output wire [W-1:0] chosen
 );
-    function [W-1:0] pick(input [N*W-1:0] words, input [SELECT_BITS-1:0] number);
+    function [W-1:0] pick(input [N*W-1:0] words, input [SELECT_BITS-1:0] which);
         integer k;
         begin
             pick = words[W-1:0];
             for (k = 1; k < N; k = k + 1)
-                if (number == k[SELECT_BITS-1:0]) pick = words[k*W +: W];
+                if (which == k[SELECT_BITS-1:0]) pick = words[k*W +: W];
         end
     endfunction
     assign chosen = pick(sources, select);

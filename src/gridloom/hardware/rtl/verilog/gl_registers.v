@@ -4,7 +4,8 @@ module gl_registers #(
     parameter W = 32, REGS = 4, COUNT_BITS = 3, OFFSET_BITS = 8, CHUNK = 32
 ) (
     input  wire clk,
-    // Values before the first cycle, written through the configuration chain.
+    // Values before the first cycle, written through the configuration chain. The offset is the number of the register;
+    // of words that are longer than CHUNK the part comes above it.
     input  wire preset,
     input  wire [OFFSET_BITS-1:0] offset,
     input  wire [CHUNK-1:0] data,
@@ -14,11 +15,16 @@ module gl_registers #(
     input  wire [REGS*W-1:0] words,
     output reg  [REGS*W-1:0] held
 );
-    integer k;
+    localparam [31:0] SPAN = REGS > 1 ? 32'd1 << $clog2(REGS) : 32'd2;
+    wire [31:0] place = {{(32-OFFSET_BITS){1'b0}}, offset};
+    integer k, n;
     always @(posedge clk)
         for (k = 0; k < REGS; k = k + 1) begin
             if (write[k]) held[k*W +: W] <= words[k*W +: W];
-            else if (preset && offset == k[OFFSET_BITS-1:0]) held[k*W +: W] <= data[W-1:0];
+            else if (preset && place % SPAN == $unsigned(k)) begin
+                for (n = 0; n < W; n = n + 1)
+                    if (place / SPAN == $unsigned(n / CHUNK)) held[k*W + n] <= data[n % CHUNK];
+            end
             else if (turn_round && k[COUNT_BITS-1:0] < rotating)
                 held[k*W +: W] <= (k == REGS - 1 || k[COUNT_BITS-1:0] + 1'b1 == rotating)
                     ? held[W-1:0] : held[((k + 1) % REGS)*W +: W];

@@ -23,8 +23,8 @@ module gl_sequencer #(
     wire [1:0] region;
     wire [OFFSET_BITS-1:0] offset;
     wire [CHUNK-1:0] data;
-    gl_config_port #(.ID(ID), .ID_BITS(ID_BITS), .OFFSET_BITS(OFFSET_BITS), .CHUNK(CHUNK)) port (
-        .clk(clk), .rst(rst), .valid_in(cfg_valid_in), .packet_in(cfg_packet_in), .valid_out(cfg_valid_out),
+    gl_config_port #(.ID_BITS(ID_BITS), .OFFSET_BITS(OFFSET_BITS), .CHUNK(CHUNK)) port (
+        .clk(clk), .rst(rst), .number(ID[ID_BITS-1:0]), .valid_in(cfg_valid_in), .packet_in(cfg_packet_in), .valid_out(cfg_valid_out),
         .packet_out(cfg_packet_out), .write(write), .region(region), .offset(offset), .data(data));
 
     // Region 3: word 0 is II - 1, the following words are the settings of the array.

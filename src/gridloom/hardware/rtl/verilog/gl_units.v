@@ -1,22 +1,23 @@
 // The function units of a tile. Port 0 of the results is the unit that answers in the cycle of the issue; port 1 is the
-// multiplier, PRODUCT cycles later; port 2 the divider, DIVISION cycles later; port 3 the data memory, LOAD cycles later.
+// multiplier, PRODUCT cycles later; port 2 the divider, DIVISION cycles later; port 3 the data memory, LOAD cycles later;
+// port 4 the unit for singles, SINGLE cycles later (FLOATS has the opcodes that it computes; 0: there is none).
 // A port with 0 cycles is part of port 0. `latency` counts the cycles from the issue to the output register, less 1.
 // `settled` is the result of the firing SETTLE cycles ago, whichever unit it came from.
 // READY: operands come from registers. `controls` are what gl_controls made of the opcode a cycle before.
 // CMA chooses the function unit of domain cma24 (W = 25) instead of the one for integers.
 module gl_units #(
     parameter W = 32, CMA = 0, OPCODE_BITS = 6, LATENCY_BITS = 1,
-    parameter PRODUCT = 0, DIVISION = 0, DIVIDES_IN = 1, LOAD = 0, SETTLE = 0, READY = 0,
-    parameter [127:0] OPS = {128{1'b1}}
+    parameter PRODUCT = 0, DIVISION = 0, DIVIDES_IN = 1, LOAD = 0, SINGLE = 0, SETTLE = 0, READY = 0,
+    parameter [127:0] OPS = {128{1'b1}}, FLOATS = 128'd0
 ) (
     input  wire clk, fire, write, is_load,
     input  wire [LATENCY_BITS-1:0] latency,
     input  wire [OPCODE_BITS-1:0] opcode,
     input  wire [9:0] controls,
     input  wire [W-1:0] a, b, c, loaded,
-    output wire [3:0] writes,
-    output wire [4*LATENCY_BITS-1:0] latencies,
-    output wire [4*W-1:0] words,
+    output wire [4:0] writes,
+    output wire [5*LATENCY_BITS-1:0] latencies,
+    output wire [5*W-1:0] words,
     output wire fired,
     output wire [W-1:0] settled
 );
@@ -27,7 +28,9 @@ module gl_units #(
     wire is_product = PRODUCT != 0 && !CMA && |(one & PRODUCTS & OPS);
     wire is_quotient = DIVISION != 0 && !CMA && |(one & QUOTIENTS & OPS);
     wire is_late = LOAD != 0 && is_load;
-    wire at_once = !(is_product || is_quotient || is_late);
+    wire is_float = !CMA && |(one & FLOATS);
+    wire is_single = SINGLE != 0 && is_float;
+    wire at_once = !(is_product || is_quotient || is_late || is_single);
 
     wire [W-1:0] computed;
     generate
@@ -39,7 +42,8 @@ module gl_units #(
                 .clk(clk), .opcode(opcode), .controls(controls), .a(a), .b(b), .c(c), .y(computed));
         end
     endgenerate
-    wire [W-1:0] result = (LOAD == 0 && is_load) ? loaded : computed;
+    wire [W-1:0] single;
+    wire [W-1:0] result = (LOAD == 0 && is_load) ? loaded : (SINGLE == 0 && is_float) ? single : computed;
     assign words[W-1:0] = result;
     assign writes[0] = fire && write && at_once;
     assign latencies[LATENCY_BITS-1:0] = latency;
@@ -85,8 +89,22 @@ module gl_units #(
             assign writes[3] = 1'b0;
             assign latencies[3*LATENCY_BITS +: LATENCY_BITS] = {LATENCY_BITS{1'b0}};
         end
+        if (FLOATS != 0 && !CMA) begin : singles
+            gl_float #(.OPCODE_BITS(OPCODE_BITS), .STAGES(SINGLE), .READY(READY), .OPS(FLOATS)) unit (
+                .clk(clk), .opcode(opcode), .a(a), .b(b), .c(c), .y(single));
+        end else begin : no_singles
+            assign single = {W{1'b0}};
+        end
+        if (FLOATS != 0 && SINGLE != 0) begin : late_singles
+            gl_delay #(.W(1 + LATENCY_BITS), .CYCLES(SINGLE)) flag (
+                .clk(clk), .word({fire && write && is_single, latency - SINGLE[LATENCY_BITS-1:0]}),
+                .delayed({writes[4], latencies[4*LATENCY_BITS +: LATENCY_BITS]}));
+        end else begin : singles_at_once
+            assign writes[4] = 1'b0;
+            assign latencies[4*LATENCY_BITS +: LATENCY_BITS] = {LATENCY_BITS{1'b0}};
+        end
     endgenerate
-    assign words[4*W-1:W] = {loaded, quotient, product};
+    assign words[5*W-1:W] = {single, loaded, quotient, product};
 
     genvar s;
     generate
@@ -94,22 +112,22 @@ module gl_units #(
             assign fired = fire;
             assign settled = result;
         end else begin : settled_later
-            wire [2:0] kind [0:SETTLE];
+            wire [3:0] kind [0:SETTLE];
             wire valid [0:SETTLE];
             wire [W-1:0] word [0:SETTLE];
-            assign kind[0] = {is_late, is_quotient, is_product};
+            assign kind[0] = {is_single, is_late, is_quotient, is_product};
             assign valid[0] = fire;
             assign word[0] = result;
             for (s = 1; s <= SETTLE; s = s + 1) begin : stage
                 wire [W-1:0] kept;
-                gl_delay #(.W(W + 4), .CYCLES(1)) hold (
+                gl_delay #(.W(W + 5), .CYCLES(1)) hold (
                     .clk(clk), .word({kind[s-1], valid[s-1], word[s-1]}), .delayed({kind[s], valid[s], kept}));
                 assign word[s] = s == PRODUCT && kind[s][0] ? product : s == DIVISION && kind[s][1] ? quotient :
-                    s == LOAD && kind[s][2] ? loaded : kept;
+                    s == LOAD && kind[s][2] ? loaded : s == SINGLE && kind[s][3] ? single : kept;
             end
             assign fired = valid[SETTLE];
             assign settled = word[SETTLE];
         end
     endgenerate
-    wire unused = &{1'b0, clk, product, quotient, is_load, READY[0], PRODUCT[0], DIVIDES_IN[0]};
+    wire unused = &{1'b0, clk, product, quotient, single, is_load, READY[0], FLOATS[0], PRODUCT[0], DIVIDES_IN[0]};
 endmodule

@@ -21,12 +21,20 @@ from gridloom.mapping.model import Failure, Mapping
 
 
 def run_technique(
-    name: str, dfg: Dfg, arch: Arch, technique: Technique, limits: Limits, config: Any, budget: Budget
+    name: str,
+    dfg: Dfg,
+    arch: Arch,
+    technique: Technique,
+    limits: Limits,
+    config: Any,
+    budget: Budget,
+    kind: type[RampSearch] = RampSearch,
 ) -> Mapping | Failure:
     """A mapping by a technique at the first II it succeeds at, or why there is none.
 
-    The provenance says how often each strategy was used. OptionError for an array that is not like a torus, has larger
-    buses, or makes too many (op, PE) pairs.
+    ``kind`` is the search: RAMP's, or one that does more than leave strategies out. The provenance says how often each
+    strategy was used. OptionError for an array that is not like a torus, has larger buses, or makes too many (op, PE)
+    pairs.
     """
     refuse_unsuited(name, dfg, arch)
     clock = budget.start()
@@ -35,7 +43,7 @@ def run_technique(
     reason = screen(problem, bound, limits.ii)
     if reason is not None:
         return reason
-    search = RampSearch(problem, technique, limits, bound)
+    search = kind(problem, technique, limits, bound)
     warm_up()
     clock.prepared()
     found = search.run(clock)

@@ -42,6 +42,9 @@ SELECTIVE = 0.75
 #: An edit after scheduling, before placement: a graph and the cycles of all its ops.
 Rewrite = Callable[[Editor, Attempt], tuple[WorkGraph, Int64s]]
 
+#: An edit that a first schedule decides, and that is scheduled with the rest of the graph.
+Forecast = Callable[[Editor, Attempt], WorkGraph]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Technique:
@@ -53,6 +56,7 @@ class Technique:
     rules: Rules = field(default_factory=Rules)
     #: Live-ins stay in registers where they fit.
     keeps_live_ins: bool = True
+    forecast: Forecast | None = None
     rewrite: Rewrite | None = None
 
 
@@ -174,6 +178,11 @@ class RampSearch:
         if cycle is None:
             return None
         graph = self.original
+        if self.technique.forecast is not None:
+            graph = self.technique.forecast(self.editor, unplaced(graph, cycle, ii))
+            cycle = schedule(graph, self.counts, ii, reach=self.placer.reach)
+            if cycle is None:
+                return None
         if self.technique.rewrite is not None:
             graph, cycle = self.technique.rewrite(self.editor, unplaced(graph, cycle, ii))
         elif self.ahead is not None:

@@ -113,6 +113,7 @@ def _build(problem: SpokesProblem, ii: int, upper: int | None, clock: Clock) -> 
             else:
                 model.add(issue[n] >= issue[p] + wait)
     _rules(model, problem, tile, clock)
+    _instruction_ram(model, problem, tile, clock)
     links = add_links(model, problem, ii, tile, issue, last, clock) if modelled(problem) else None
     if count > 0:
         model.add_min_equality(0, tile)
@@ -157,6 +158,20 @@ def _rules(model: Any, problem: SpokesProblem, tile: list[Any], clock: Clock) ->
                 model.add(tile[n] != t).only_enforce_if(~flag)
                 here.append(flag * int(tables.entries[n]))
             model.add(sum(here) <= room)
+
+
+def _instruction_ram(model: Any, problem: SpokesProblem, tile: list[Any], clock: Clock) -> None:
+    """No more different ops on a tile than its instruction RAM holds; only where there is such a limit."""
+    tables = problem.tables
+    limit, kinds = int(tables.device[5]), int(tables.opcode.max(initial=0)) + 1
+    if limit < 0 or kinds <= limit:
+        return
+    for t in range(problem.tiles):
+        check_clock(clock)
+        present = [model.new_bool_var("") for _ in range(kinds)]
+        model.add(sum(present) <= limit)
+        for n in range(problem.size):
+            model.add(tile[n] != t).only_enforce_if(~present[int(tables.opcode[n])])
 
 
 def _hints(problem: SpokesProblem, model: _Model, start: Placement) -> list[tuple[Any, int]]:

@@ -11,7 +11,7 @@ export class Changing {
     this.pins = new Map(Object.entries(this.scene.pins));
     this.node = -1;
     this.name = make("b", { id: "chosen-node" }, "no node chosen");
-    this.tile = make("select", { id: "move-tile", "aria-label": "tile" }, ...this.scene.tiles.map((tile) => make("option", { value: tile }, tile)));
+    this.tile = make("select", { id: "move-tile", "aria-label": "tile", disabled: true });
     this.cycle = make("input", { type: "number", id: "move-cycle", min: "0", "aria-label": "cycle", placeholder: "cycle" });
     this.pin = make("button", { type: "button", id: "pin", "aria-pressed": "false", onclick: () => this.togglePin() }, "Pin");
     this.ii = make("input", { type: "number", id: "set-ii", min: "1", value: String(this.scene.ii), "aria-label": "II" });
@@ -45,14 +45,23 @@ export class Changing {
       this.problem);
   }
 
+  // The tiles are listed once a node is chosen: a list of thousands takes the browser longer than the first picture.
+  offerTiles() {
+    if (!this.tile.options.length) {
+      this.tile.append(...this.scene.tiles.map((tile) => make("option", { value: tile }, tile)));
+    }
+  }
+
   choose(node) {
     this.node = node;
     const name = this.scene.nodes[node];
     this.name.textContent = name ?? "no node chosen";
     const place = this.scene.places.find(([number, tile, , copy]) => number === node && tile >= 0 && !copy);
     if (place) {
+      this.offerTiles();
       this.tile.value = this.scene.tiles[place[1]];
     }
+    this.tile.disabled = !place;
     this.pin.disabled = !place;
     this.pin.setAttribute("aria-pressed", String(this.pins.has(name)));
     this.pinList.replaceChildren(...[...this.pins].map(([pinned, tile]) => make("button", {

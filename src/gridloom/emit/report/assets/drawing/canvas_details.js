@@ -20,7 +20,7 @@ export class CanvasDetails {
     const { data } = this.tables;
     this.box.replaceChildren();
     this.heading(data.tiles[tile][0]);
-    const contents = this.tables.contents(tile, this.map.slot);
+    const contents = this.tables.contents(tile).filter(([s]) => this.map.slot === null || s === this.map.slot);
     for (const [s, kind, caption, k] of contents) {
       const name = data.nodes[data.instances[k][0]][0];
       const what = kind === "route" && caption === "move" ? `of ${name}` : name;

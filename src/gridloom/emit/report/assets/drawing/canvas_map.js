@@ -91,9 +91,16 @@ export class CanvasMap {
 
   // -- drawing ------------------------------------------------------------------------------------------------------
 
-  shade(kind) {
-    const shade = this.data.shades[kind] || PLAIN;
-    return this.dark.matches ? shade.slice(2) : shade.slice(0, 2);
+  // What is the same for all tiles of one drawing: asking for it costs more than drawing a tile.
+  mix() {
+    const style = getComputedStyle(document.documentElement);
+    this.ink = Object.fromEntries(
+      ["--paper", "--ink", "--accent", "--rim"].map((name) => [name, style.getPropertyValue(name).trim()]),
+    );
+    const first = this.dark.matches ? 2 : 0;
+    const pair = (shade) => shade.slice(first, first + 2);
+    this.shades = new Map(Object.entries(this.data.shades).map(([kind, shade]) => [kind, pair(shade)]));
+    this.plain = pair(PLAIN);
   }
 
   wireColour(signal) {
@@ -118,11 +125,7 @@ export class CanvasMap {
 
   draw() {
     const { pen, view } = this;
-    // Asking for a style costs more than drawing a tile: each is asked for once.
-    const style = getComputedStyle(document.documentElement);
-    this.ink = Object.fromEntries(
-      ["--paper", "--ink", "--accent", "--rim"].map((name) => [name, style.getPropertyValue(name).trim()]),
-    );
+    this.mix();
     pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     pen.clearRect(0, 0, this.box.width, this.box.height);
     const shown = this.visible();
@@ -141,9 +144,10 @@ export class CanvasMap {
     pen.fillStyle = (this.heatOf && this.heatOf(tile)) || ink["--paper"];
     pen.fillRect(x + gap, y + gap, wide, wide);
     const tall = wide / (this.slot === null ? this.data.ii : 1);
-    for (const [s, kind, caption, k, cycle] of this.tables.contents(tile, this.slot)) {
-      const top = y + gap + (this.slot === null ? s * tall : 0);
-      this.drawWork(x + gap, top, wide, tall, { kind, caption, k, cycle, size });
+    for (const work of this.tables.contents(tile)) {
+      if (this.slot === null || work[0] === this.slot) {
+        this.drawWork(x + gap, y + gap + (this.slot === null ? work[0] * tall : 0), wide, tall, work, size);
+      }
     }
     pen.globalAlpha = 1;
     if (tile === this.picked || size > 10) {
@@ -153,9 +157,9 @@ export class CanvasMap {
     }
   }
 
-  drawWork(x, top, wide, tall, { kind, caption, k, cycle, size }) {
+  drawWork(x, top, wide, tall, [, kind, caption, k, cycle], size) {
     const { pen } = this;
-    const [fill, rim] = this.shade(kind);
+    const [fill, rim] = this.shades.get(kind) ?? this.plain;
     const idle = this.active !== null && !this.active(cycle);
     pen.globalAlpha = idle ? 0.25 : this.traced.size && !this.traced.has(k) ? 0.3 : 1;
     pen.fillStyle = size > 24 ? fill : rim;

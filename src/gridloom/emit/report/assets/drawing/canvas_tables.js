@@ -5,7 +5,7 @@ export class Tables {
     this.data = data;
     this.tileAt = new Map(data.tiles.map(([, row, col], t) => [row * data.cols + col, t]));
     const lists = () => data.tiles.map(() => []);
-    [this.ops, this.moves, this.wires] = [lists(), lists(), lists()];
+    [this.ops, this.moves, this.wires, this.kept] = [lists(), lists(), lists(), []];
     data.instances.forEach(([, tile], k) => tile >= 0 && this.ops[tile].push(k));
     data.moves.forEach((move) => this.moves[move[0]].push(move));
     data.wires.forEach((wire) => this.wires[wire[0]].push(wire));
@@ -26,8 +26,12 @@ export class Tables {
     return ((cycle % this.data.ii) + this.data.ii) % this.data.ii;
   }
 
-  // What a tile does: [slot, class, caption, instance, cycle] for each operation and move that is shown.
-  contents(tile, slot) {
+  // What a tile does: [slot, class, caption, instance, cycle] for each operation and move, by slot; kept for next time.
+  contents(tile) {
+    return (this.kept[tile] ??= this.contentsOf(tile));
+  }
+
+  contentsOf(tile) {
     const found = [];
     for (const k of this.ops[tile]) {
       const [node, , cycle] = this.data.instances[k];
@@ -36,7 +40,7 @@ export class Tables {
     for (const [, cycle, signal] of this.moves[tile]) {
       found.push([this.slotOf(cycle), "route", "move", signal, cycle]);
     }
-    return found.filter(([s]) => slot === null || s === slot).sort((a, b) => a[0] - b[0]);
+    return found.sort((a, b) => a[0] - b[0]);
   }
 
   // An instance with those that it reads and those that read it.

@@ -1,0 +1,130 @@
+"""Cycles of whole functions on a RISC-V core with an array, as a table of Markdown: `docs/system.md` has its output.
+
+    python benchmarks/system_table.py torus:4x4 --out torus.jsonl
+    python benchmarks/system_table.py mesh:4x4 --always --out mesh.jsonl
+    python benchmarks/system_table.py --table torus.jsonl mesh.jsonl
+
+The functions are those of the suite `functions`, on data that is larger than the suite's, so that a launch is worth
+its price; sizes and ranges stand below. Cycles do not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gridloom.errors import GridloomError
+from gridloom.flow.system.report import record
+from gridloom.flow.system.run import run_function_on_system
+from gridloom.flow.system.streams import compile_for_system
+
+FUNCTIONS = Path(__file__).resolve().parents[1] / "examples" / "functions"
+
+#: Function -> numbers, and arrays as (elements, least, greatest).
+DATA: dict[str, dict[str, Any]] = {
+    "gradient": {"image": (1536, 0, 255), "dx": (1536, 0, 0), "dy": (1536, 0, 0), "width": 128, "height": 12},
+    "conv_2d": {"in": (1536, 0, 255), "out": (1536, 0, 0), "weights": (9, -128, 127), "width": 128, "height": 12,
+                "shift": 4},
+    "fir_q15": {"x": (1100, -4096, 4095), "h": (64, -4096, 4095), "y": (1024, 0, 0), "n": 128, "taps": 64},
+    "autocorrelation": {"s": (1600, -32767, 32767), "n": 1600, "sums": (9, 0, 0)},
+    "bitcount": {"words": (2000, 0, 2**32 - 1), "n": 2000},
+    "adpcm_encode": {"in": (2000, -32768, 32767), "out": (2000, 0, 255), "n": 2000},
+    "adpcm_decode": {"in": (2000, 0, 255), "out": (2000, 0, 99), "n": 2000, "steps": (89, 0, 0)},
+    "susan_edges": {"image": (1536, 0, 255), "edges": (1536, 0, 255), "width": 128, "height": 12, "threshold": 20},
+    "median_filter": {"in": (1536, -32768, 32767), "out": (1536, 0, 0), "width": 128, "height": 12},
+    "kmeans": {"n": 1000, "k": 4, "x": (1000, -1000, 1000), "y": (1000, -1000, 1000), "cx": (6, -1000, 1000),
+               "cy": (6, -1000, 1000), "label": (1000, 0, 5), "sums": (18, 0, 0)},
+    "isqrt": {"x": (500, 0, 2**32 - 1), "roots": (500, 0, 0), "n": 500},
+    "gemm": {"n": 16, "alpha": 3, "beta": -2, "C": (256, -99, 99), "A": (256, -99, 99), "B": (256, -99, 99)},
+    "histogram_equalise": {"image": (4000, 0, 99), "n": 4000, "counts": (256, 0, 0)},
+    "floyd_warshall": {"n": 16, "path": (256, 1, 999)},
+    "crc32": {"data": (2000, 0, 255), "n": 2000, "table": (256, 0, 0)},
+    "dct_8x8": {"block": (64, -128, 127), "table": (64, -128, 127), "tmp": (64, 0, 0), "out": (64, 0, 0)},
+    "sieve": {"composite": (4000, 0, 255), "n": 4000},
+    "fft": {"re": (256, -999, 999), "im": (256, -999, 999), "cosine": (128, -256, 256), "sine": (128, -256, 256),
+            "n": 256},
+    "syrk": {"n": 16, "m": 16, "alpha": 3, "beta": 2, "C": (256, -99, 99), "A": (256, -99, 99)},
+    "atax": {"m": 14, "n": 18, "A": (400, -99, 99), "x": (20, -99, 99), "y": (20, -99, 99), "tmp": (20, -99, 99)},
+    "bicg": {"m": 18, "n": 14, "A": (400, -99, 99), "s": (20, -99, 99), "q": (20, -99, 99), "p": (20, -99, 99),
+             "r": (20, -99, 99)},
+    "mvt": {"n": 20, "x1": (20, -99, 99), "x2": (20, -99, 99), "y1": (20, -99, 99), "y2": (20, -99, 99),
+            "A": (400, -99, 99)},
+}  # fmt: skip
+
+
+def drawn(signature: Any, rows: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The arguments of a function, with random elements of the types that the source declares."""
+    random = np.random.default_rng(seed)
+    given: dict[str, Any] = {}
+    for parameter in signature.parameters:
+        value = rows[parameter.name]
+        if isinstance(value, tuple):
+            count, low, high = value
+            given[parameter.name] = random.integers(low, high + 1, count).astype(parameter.type.dtype)
+        else:
+            given[parameter.name] = value
+    return given
+
+
+def measured(arch: str, name: str, effort: int, always: bool) -> dict[str, Any]:
+    """The record of a function, or why there is none."""
+    start = time.monotonic()
+    try:
+        compiled = compile_for_system(FUNCTIONS / f"{name}.c", name, arch, effort=effort, seed=1)
+        run = run_function_on_system(compiled, drawn(compiled.signature, DATA[name], 1), always=always)
+    except GridloomError as error:
+        return {"function": name, "arch": arch, "error": str(error)}
+    return record(run) | {"seconds": round(time.monotonic() - start, 1)}
+
+
+def table(files: list[Path]) -> str:
+    """The rows of some files as Markdown, with the medians."""
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    lines = ["| function | array | equal | array | transfer | configuration | host | core and array | core alone "
+             "| speed-up | without transfers |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    for row in rows:
+        if "error" in row:
+            continue
+        alone = min(row["core_alone"].values())
+        lines.append(
+            f"| {row['function']} | {row['arch']} | {'yes' if row['equal'] else 'no'} | {row['array']:,} | "
+            f"{row['transfer']:,} | {row['configuration']:,} | {row['host']:,} | {row['cycles']:,} | {alone:,} | "
+            f"{row['speedup']:.2f} | {row['speedup_without_transfers']:.2f} |"
+        )
+    for arch in dict.fromkeys(row["arch"] for row in rows):
+        own = [row for row in rows if row["arch"] == arch and "error" not in row]
+        if own:
+            medians = [statistics.median(row[key] for row in own) for key in ("speedup", "speedup_without_transfers")]
+            lines.append(f"| median of {len(own)} | {arch} | | | | | | | | {medians[0]:.2f} | {medians[1]:.2f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure functions, or print the table of files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("arch", nargs="?")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--effort", type=int, default=50_000)
+    parser.add_argument("--always", action="store_true", help="launch every mapped loop, even where the core is faster")
+    parser.add_argument("--table", type=Path, nargs="*")
+    options = parser.parse_args()
+    if options.table:
+        sys.stdout.write(table(options.table) + "\n")
+        return
+    with options.out.open("a") as out:
+        for name in options.only or DATA:
+            out.write(json.dumps(measured(options.arch, name, options.effort, options.always)) + "\n")
+            out.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""``gridloom system`` puts a C function on a core and an array: hardware, driver, program, simulation, table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
+from gridloom.cli.progress import display, note
+from gridloom.errors import OptionError
+
+
+def system(
+    *,
+    source: Annotated[
+        str, typer.Argument(metavar="PROGRAM", help="FILE.c with a main, or FILE.c:FUNCTION for a function of it.")
+    ],
+    arch: Annotated[
+        str, typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4).")
+    ],
+    run: Annotated[
+        bool, typer.Option("--run", help="Simulate core and array, and the core alone, and print the cycles.")
+    ] = False,
+    numbers: Numbers = None,
+    data: DataFiles = None,
+    random: RandomSeed = None,
+    always: Annotated[
+        bool, typer.Option("--always", help="Launch every mapped loop, even where the core is faster.")
+    ] = False,
+    mapper: Mapper = "auto",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write Verilog, header, driver and program.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """Build a system of a RISC-V core and an array around a C program, and run it in simulation.
+
+    A file with a main runs as it is. A function without one is called with --args, --data and --random. The exit status
+    is 1 when what the program prints differs from native code.
+    """
+    from gridloom.flow.functions.inputs import read_given
+    from gridloom.flow.system.command import prepared, run_prepared
+    from gridloom.flow.system.report import record, table
+
+    if not run and output is None:
+        raise OptionError("say what to do: --run simulates the system, -o DIR writes its files")
+    with display(None) as shown:
+        compiled = prepared(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
+                            progress=shown.search)  # fmt: skip
+    given = read_given(compiled.signature, numbers or [], data or [])
+    result, files = run_prepared(compiled, given, seed=random, always=always, run=run, files=output is not None)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (output / name).write_text(text, encoding="utf-8")
+        note(f"wrote {len(files)} files to {output}")
+    if result is None:
+        return 0
+    print(json.dumps(record(result)) if as_json else table(result))
+    return int(bool(result.differences))

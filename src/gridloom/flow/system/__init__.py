@@ -1,0 +1,11 @@
+"""A whole program on a core and an array: which loops are launched, the program for the core, the run, the table.
+
+``plan``        which loops of a compiled function are launched, on which hardware, with which images
+``ir_text``     LLVM IR as text that can be changed
+``trip_counts`` how many iterations a counted loop will run, as IR
+``launch_ir``   launches put into the IR of a function
+``launch_c``    the C of each loop on the array
+``host_access`` what the core touches between launches, which decides when data moves
+``build``       the program for the core: IR, driver and main become one binary
+``run``         the program in simulation, compared with native code; cycles by kind
+"""

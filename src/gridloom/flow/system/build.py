@@ -1,0 +1,300 @@
+"""The program for the core: the function's IR with its launches, the driver, a main, as one binary.
+
+clang compiles the IR, Debian's GCC for RISC-V the driver and ``main`` and links them. A file with a ``main`` of its own
+brings it in its IR and may print with C's library (picolibc).
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gridloom.errors import MissingExtra, SourceError
+from gridloom.flow.functions.compile import Compiled
+from gridloom.flow.functions.data import Arguments
+from gridloom.flow.system.host_access import host_access, roots
+from gridloom.flow.system.ir_text import ModuleText, parse
+from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
+from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, value_types
+from gridloom.flow.system.plan import SystemPlan
+from gridloom.flow.system.trip_counts import trip_count
+from gridloom.frontend.c.llvm.driver import find_compiler, run_compiler
+from gridloom.frontend.c.llvm.ir import Instruction
+from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.hardware.programs import run_program
+from gridloom.hardware.system.header import header_text, software_text
+
+PREFIX: Final = "riscv64-unknown-elf-"
+_MACHINE: Final = ("-march=rv32im", "-mabi=ilp32")
+_PICOLIBC: Final = Path("/usr/lib/picolibc/riscv64-unknown-elf")
+_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a program is made of: IR, and C files by name; ``libc`` where it prints with C's library."""
+
+    ir: str
+    c_files: Mapping[str, str]
+    on_array: bool
+    libc: bool = False
+
+
+def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
+    """The program with launches. SourceError where a launch cannot be put into the IR."""
+    module = parse(ir)
+    counts: list[str] = []
+    declared = ["declare void @gl_enter()", "declare void @gl_leave()", "declare void @gl_end()",
+                "declare void @gl_buffer(ptr, i32)", "declare void @gl_drop(ptr)",
+                "@gl_out = external global [0 x i32]"]  # fmt: skip
+    by_function: dict[str, list[LaunchSite]] = {}
+    for loop in plan.loops:
+        function = loop.plan.loop.function
+        types, text = value_types(function), module.functions[function.name]
+        trip = None
+        if loop.plan.pieces is None:
+            trip = trip_count(loop.plan, text, f"gl_trip_{loop.number}", types)
+            counts.append(trip.text)
+        site = LaunchSite(loop.number, loop.plan, trip, _local(plan.compiled, loop))
+        declared.append(site.declared)
+        by_function.setdefault(function.name, []).append(site)
+    functions = {f.name: f for f in plan.compiled.program.functions}
+    for name, sites in by_function.items():
+        insert_launches(module.functions[name], sites, value_types(functions[name]))
+    _measured(module, plan.compiled.name)
+    module.before += declared
+    module.after += [*counts, _registering(plan.compiled)]
+    spills = max(loop.image.spill_words for loop in plan.loops)
+    outs = max(2 * len(loop.plan.left) + 2 for loop in plan.loops)
+    header = header_text(plan.system, spill_words=spills, outs=outs) + "void gl_register_globals(void);\n"
+    files = {"gridloom.h": header, "gridloom.c": software_text("gridloom.c"),
+             "loops.c": loops_c(plan.loops, plan.compiled.name)}  # fmt: skip
+    return Sources(_visible(module.text()), files | ({"main.c": main} if main else {}), True, main is None)
+
+
+def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
+    """The plan without loops whose launch cannot be put into the IR or into C; each is named with the reason.
+
+    SourceError where no loop is left.
+    """
+    kept: list[LaunchedLoop] = []
+    reasons = list(plan.reasons)
+    for loop in plan.loops:
+        try:
+            alone = replace(plan, loops=(loop,))
+            array_sources(alone, ir, "")
+        except SourceError as error:
+            reasons.append(f"{loop.plan.name}: {error.message}")
+        else:
+            kept.append(replace(loop, number=len(kept)))
+    if not kept:
+        raise SourceError(f"no loop of {plan.compiled.name!r} can be launched: {'; '.join(reasons)}")
+    return replace(plan, loops=tuple(with_access(kept)), reasons=tuple(reasons))
+
+
+def with_access(loops: Sequence[LaunchedLoop]) -> list[LaunchedLoop]:
+    """The loops with what the core does to memory when just these are launched."""
+    found = []
+    for loop in loops:
+        function = loop.plan.loop.function
+        blocks = {b for other in loops if other.plan.loop.function is function for b in other.plan.loop.blocks}
+        found.append(replace(loop, access=host_access(function, blocks)))
+    return found
+
+
+def core_sources(compiled: Compiled, ir: str, main: str | None) -> Sources:
+    """The program for the core alone, from the same IR."""
+    module = parse(ir)
+    _measured(module, compiled.name)
+    module.before += ["declare void @gl_enter()", "declare void @gl_leave()"]
+    return Sources(_visible(module.text()), {"main.c": main} if main else {}, False, main is None)
+
+
+def _visible(text: str) -> str:
+    """Variables of the file can be named by main, and are not removed."""
+    return text.replace("= internal global", "= global").replace("= internal unnamed_addr global", "= global")
+
+
+def _measured(module: ModuleText, name: str) -> None:
+    """Count the cycles from the function's first to its last instruction."""
+    function = module.functions[name]
+    first = next(iter(function.blocks.values()))
+    place = next((k for k, line in enumerate(first.lines) if " = alloca " not in line), 0)
+    first.lines.insert(place, "  call void @gl_enter()")
+    for block in function.blocks.values():
+        if block.lines[-1].lstrip().startswith("ret "):
+            block.lines.insert(-1, "  call void @gl_leave()")
+
+
+def _local(compiled: Compiled, loop: LaunchedLoop) -> tuple[tuple[Instruction, int], ...]:
+    """Local arrays that a loop works on, with their bytes."""
+    graph = loop.plan.graph
+    assert graph is not None
+    layout = Layout(compiled.program.module.structs)
+    found: dict[Instruction, int] = {}
+    for base in graph.bases.values():
+        for root in roots(base):
+            if isinstance(root, Instruction) and root.opcode == "alloca" and not root.operands:
+                kind = root.text.split("alloca ", 1)[1].rsplit(", align", 1)[0].strip()
+                found[root] = layout.size(kind)
+    return tuple(found.items())
+
+
+def _registering(compiled: Compiled) -> str:
+    """The function that tells the driver about the variables of the file."""
+    layout = Layout(compiled.program.module.structs)
+    lines = ["define void @gl_register_globals() {"]
+    for name, variable in compiled.program.module.globals.items():
+        try:
+            size = layout.size(variable.contents_type)
+        except SourceError:
+            continue
+        if not name.startswith(".str") and size:
+            lines.append(f"  call void @gl_buffer(ptr @{name}, i32 {size})")
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+# -- main -----------------------------------------------------------------------------------------------------------
+
+
+def main_text(compiled: Compiled, arguments: Arguments) -> str:
+    """A main that calls the function on data and prints the returned value and all that the function left."""
+    names = {name: f"gl_data_{k}" for k, name in enumerate(n for n in arguments.objects if not n.startswith("@"))}
+    result = compiled.signature.result
+    kind = "void" if result is None else "void *" if result.pointer else _c_type(result.dtype)
+    parameters = [("void *" if p.type.pointer else _c_type(p.type.dtype)) for p in compiled.signature.parameters]
+    lines = [
+        "#include <stdint.h>", "void gl_text(const char *); void gl_word(uint32_t);",
+        "void gl_buffer(const void *, uint32_t); void gl_enter(void); void gl_leave(void);",
+        f"{kind} {compiled.name}({', '.join(parameters) or 'void'});",
+    ]  # fmt: skip
+    for name, variable in names.items():
+        words = _words_of(arguments.objects[name])
+        table = ", ".join(f"0x{w:08x}" for w in words)
+        lines.append(f"static uint32_t {variable}[{max(1, len(words))}] __attribute__((aligned(64))) = {{{table}}};")
+    variables = {name: t for name, t in compiled.signature.variables.items() if _changes(compiled, name)}
+    lines += [f"extern uint32_t {name}[];" for name in variables]
+    lines += ["static void show(const char *name, const void *at, uint32_t bytes) {", "  const uint8_t *b = at;",
+              '  gl_text(name); gl_text(" ");', "  uint32_t k = 0, w = 0;",
+              "  if (!((uint32_t)b & 3)) for (; k + 4 <= bytes; k += 4) gl_word(*(const uint32_t *)(b + k));",
+              "  for (; k < bytes; k += 4) {", "    w = 0;",
+              "    for (uint32_t j = 0; j < 4 && k + j < bytes; j++) w |= (uint32_t)b[k + j] << 8 * j;",
+              "    gl_word(w);", "  }", '  gl_text("\\n");', "}", "int main(void) {"]  # fmt: skip
+    lines += ["#ifdef GL_ON_ARRAY", "  gl_enter();", "  gl_leave();"]
+    lines += [f"  gl_buffer({v}, {len(arguments.objects[n])});" for n, v in names.items()]
+    lines.append("#endif")
+    given = [_argument(compiled, arguments, names, k) for k in range(len(parameters))]
+    call = f"{compiled.name}({', '.join(given)})"
+    lines += ["#ifdef GL_WRAP", "  gl_enter();", "#endif"]
+    lines.append(f"  {call};" if result is None else f"  {kind} value = {call};")
+    lines += ["#ifdef GL_WRAP", "  gl_leave();", "#endif"]
+    if result is not None and not result.pointer:
+        lines.append(f'  show("value", &value, {result.dtype.itemsize});')
+    lines += [f'  show("{n}", {v}, {len(arguments.objects[n])});' for n, v in names.items()]
+    lines += [f'  show("@{n}", {n}, {_variable_bytes(compiled, n)});' for n in variables]
+    return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def _changes(compiled: Compiled, name: str) -> bool:
+    variable = compiled.program.module.globals.get(name)
+    return variable is not None and not variable.constant
+
+
+def _variable_bytes(compiled: Compiled, name: str) -> int:
+    layout = Layout(compiled.program.module.structs)
+    return int(layout.size(compiled.program.module.globals[name].contents_type))
+
+
+def _words_of(contents: bytes) -> list[int]:
+    padded = contents + bytes(-len(contents) % 4)
+    return [int.from_bytes(padded[k : k + 4], "little") for k in range(0, len(padded), 4)]
+
+
+def _c_type(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "f":
+        return "float" if dtype.itemsize == 4 else "double"
+    return f"{'u' if dtype.kind == 'u' else ''}int{8 * dtype.itemsize}_t"
+
+
+def _argument(compiled: Compiled, arguments: Arguments, names: Mapping[str, str], k: int) -> str:
+    """The C expression of an argument."""
+    parameter = compiled.signature.parameters[k]
+    if parameter.name in arguments.pointers:
+        name, offset = arguments.pointers[parameter.name]
+        return f"(char *){names[name]} + {offset}"
+    if parameter.type.pointer:
+        return "0"
+    number = arguments.numbers[parameter.name]
+    if parameter.type.dtype.kind == "f":
+        return f"({_c_type(parameter.type.dtype)}){float(number).hex()}"
+    return f"({_c_type(parameter.type.dtype)}){int(number) & (1 << 8 * parameter.type.dtype.itemsize) - 1:#x}ull"
+
+
+# -- binaries ---------------------------------------------------------------------------------------------------------
+
+
+def linked(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
+    """The binary of a program. MissingExtra without GCC for RISC-V, SourceError with a tool's words."""
+    with _folder() as name:
+        folder = Path(name)
+        (folder / "function.ll").write_text(sources.ir, encoding="utf-8")
+        compiler = find_compiler()
+        words = [*compiler.command, "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m-c", level, "-w",
+                 "-fno-sanitize=all", "-c", "function.ll", "-o", "function.o"]  # fmt: skip
+        message = run_compiler(words, folder, path, _SECONDS)
+        if not (folder / "function.o").is_file():
+            raise SourceError(f"clang refuses the rewritten IR: {message.strip()[:300]}", where=str(path))
+        return _link(folder, sources, ["function.o"])
+
+
+def linked_by_gcc(compiled: Compiled, main: str, path: Path, level: str) -> bytes:
+    """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
+    with _folder() as name:
+        folder = Path(name)
+        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", level, "-isystem",
+                   str(_PICOLIBC / "include"), "-I", str(path.resolve().parent)]  # fmt: skip
+        text = path.read_text(encoding="utf-8")
+        (folder / "source.c").write_text(text.replace("static inline", "static"), encoding="utf-8")
+        _gcc(folder, [*options, "-c", "source.c", "-o", "source.o"])
+        return _link(folder, Sources("", {"main.c": main}, False), ["source.o"], ["-DGL_WRAP"])
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="gridloom-program-")
+
+
+def _gcc(folder: Path, words: Sequence[str]) -> None:
+    if shutil.which(f"{PREFIX}gcc") is None:
+        raise MissingExtra(
+            "programs for the core need GCC: apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+        )
+    done = run_program([f"{PREFIX}gcc", *_MACHINE, *words], folder, seconds=_SECONDS)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
+        raise SourceError(f"gcc: {(lines or [done.stderr.strip()[-200:]])[0]}")
+
+
+def _link(folder: Path, sources: Sources, objects: list[str], options: Sequence[str] = ()) -> bytes:
+    """Compile the C files, link everything and return the memory's contents."""
+    files = dict(sources.c_files) | {name: software_text(name) for name in ("support.c", "start.S", "memory.ld")}
+    if sources.libc:
+        files["stdio.c"] = software_text("stdio.c")
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    flags = [*options, *(["-DGL_ON_ARRAY"] if sources.on_array else [])]
+    for name in files:
+        if name.endswith((".c", ".S")):
+            library = ["-isystem", str(_PICOLIBC / "include")] if name == "stdio.c" else ["-ffreestanding"]
+            _gcc(folder, ["-O2", "-w", *flags, *library, "-c", name, "-o", f"{name}.o"])
+            objects = [*objects, f"{name}.o"]
+    library = ["-L", str(_PICOLIBC / "lib/release/rv32im/ilp32"), "-lc"] if _PICOLIBC.is_dir() else []
+    _gcc(folder, ["-nostdlib", "-static", "-T", "memory.ld", *objects, "-Wl,--start-group", *library, "-lgcc",
+                  "-Wl,--end-group", "-o", "program.elf"])  # fmt: skip
+    run_program([f"{PREFIX}objcopy", "-O", "binary", "program.elf", "program.bin"], folder)
+    return (folder / "program.bin").read_bytes()

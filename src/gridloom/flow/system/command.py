@@ -1,0 +1,116 @@
+"""What ``gridloom system`` does: find the function, compile it, plan its launches, write files, run the program."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Unpack
+
+from gridloom.errors import OptionError, SimulationError, SourceError
+from gridloom.flow.functions.compile import Compiled, CompileOptions
+from gridloom.flow.functions.data import read_arguments
+from gridloom.flow.functions.native import TIME_LIMIT
+from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
+from gridloom.flow.system.plan import SystemPlan, planned
+from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
+from gridloom.flow.system.streams import compile_for_system
+from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler
+from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.hardware.system.header import software_text
+from gridloom.hardware.system.soc import Faults, run_soc, soc_program
+from gridloom.hardware.system.top import system_files
+
+#: Seconds that building a native program may take.
+_BUILD: Final = 240.0
+
+
+def prepared(source: str, arch: str, **options: Unpack[CompileOptions]) -> Compiled:
+    """The compiled function of ``FILE.c`` or ``FILE.c:FUNCTION``.
+
+    Without a name it is the one function of the file that ``main`` calls; OptionError where there are several, or none.
+    """
+    name, between, function = source.rpartition(":")
+    path = Path(name if between and "/" not in function else source)
+    if path.suffix != ".c":
+        raise OptionError(f"expected FILE.c or FILE.c:FUNCTION, found {source!r}")
+    if path == Path(source):
+        function = _called(read_module(compile_to_ir(path), str(path)), path)
+    return compile_for_system(path, function, arch, **options)
+
+
+def _called(module: Module, path: Path) -> str:
+    """The one function with a body that main calls."""
+    if "main" not in module.functions:
+        raise OptionError(f"{path} has no main; write {path}:FUNCTION with --args, --data or --random")
+    calls = [i.callee for b in module.functions["main"].blocks.values() for i in b.instructions if i.opcode == "call"]
+    found = sorted({callee for callee in calls if callee in module.functions})
+    if len(found) != 1:
+        listed = ", ".join(found) or "none; clang inlines small functions, so write __attribute__((noinline))"
+        raise OptionError(f"main of {path} calls functions of the file: {listed}; write {path}:FUNCTION")
+    return found[0]
+
+
+def run_prepared(
+    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, always: bool, run: bool, files: bool,
+    faults: Faults | None = None,
+) -> tuple[SystemRun | None, dict[str, str]]:  # fmt: skip
+    """Run a function or a whole program, where that is asked for; and the texts of its files, where those are."""
+    path = Path(compiled.program.file)
+    ir = compile_to_ir(path)
+    has_main = "main" in compiled.program.module.functions
+    if not has_main and not given and seed is None and compiled.signature.parameters:
+        raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")
+    arguments = None if has_main else read_arguments(compiled.signature, given, seed)
+    texts: dict[str, str] = {}
+    plan = launchable(planned(compiled, arguments, always=always), ir)
+    if files:
+        main = None if arguments is None else main_text(compiled, arguments)
+        sources = array_sources(plan, ir, main)
+        texts = {**system_files(plan.system), **sources.c_files, "function.ll": sources.ir}
+        texts |= {name: software_text(name) for name in ("support.c", "start.S", "memory.ld")}
+    if not run:
+        return None, texts
+    if has_main:
+        return _run_program(plan, ir, path, faults), texts
+    return run_function_on_system(compiled, given, seed=seed, always=always, faults=faults), texts
+
+
+def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -> SystemRun:
+    """Run a program with its own main, with the array and without, and compare what it prints with native code."""
+    simulation = soc_program(plan.system)
+    shown = run_soc(simulation, linked(array_sources(plan, ir, None), path), faults=faults)
+    if shown.status is None or (shown.status == 3 and "gridloom: " in shown.output):
+        raise SimulationError(ending(shown), where=str(path))
+    alone = run_soc(simulation, linked(core_sources(plan.compiled, ir, None), path))
+    expected = native_output(path)
+    differences = []
+    for label, output in (("core and array", shown.output), ("the core alone", alone.output)):
+        if output.strip() != expected.strip():
+            pairs = zip(output.splitlines() + [""], expected.splitlines() + [""])
+            ours, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+            differences.append(f"{label} printed {ours!r}, native code printed {theirs!r}")
+    return system_run(plan, shown, {"clang -O2": alone.numbers["cycles"]}, tuple(differences))
+
+
+def native_output(path: Path) -> str:
+    """What the program prints when it is compiled for this machine. SourceError where it fails there."""
+    from gridloom.flow.functions.native import _library_cache
+    from gridloom.frontend.c.llvm.driver import run_compiler
+
+    compiler = find_compiler()
+    with tempfile.TemporaryDirectory(prefix="gridloom-native-") as name:
+        folder = Path(name)
+        words = [*compiler.command, *SEMANTICS, "-O1", "-w", "-o", str(folder / "program"), str(path.resolve()), "-lm"]
+        message = run_compiler(words, folder, path, _BUILD, _library_cache())
+        if not (folder / "program").is_file():
+            raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
+        try:
+            done = subprocess.run(
+                [str(folder / "program")], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise SourceError(f"did not end within {TIME_LIMIT:g} s on this machine", where=str(path)) from None
+    return done.stdout

@@ -1,0 +1,88 @@
+"""Which arrays the code of the core touches outside of launched loops: it decides when data moves.
+
+An array that only loops on the array touch stays in its memory from launch to launch, and goes back when the function
+ends. One that the core reads goes back after every launch that writes it, and one that the core writes comes in anew
+before every launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from gridloom.frontend.c.llvm.ir import Argument, Function, Global, GlobalAddress, Instruction, Value
+
+_ON_NUMBERS: Final = (
+    "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume", "llvm.fsh",
+    "llvm.ctpop", "llvm.ctlz", "llvm.cttz", "llvm.bswap", "llvm.bitreverse", "llvm.usub", "llvm.uadd", "llvm.sadd",
+    "llvm.ssub", "llvm.dbg", "llvm.experimental.noalias",
+)  # fmt: skip
+
+
+@dataclass
+class HostAccess:
+    """What the core reads and writes, by the objects that pointers lead to; ``all_memory`` where nobody knows."""
+
+    reads: set[Value] = field(default_factory=set)
+    writes: set[Value] = field(default_factory=set)
+    all_memory: bool = False
+
+    def reads_of(self, base: Value) -> bool:
+        """True where the core may read what a pointer leads to."""
+        return self._touches(self.reads, base)
+
+    def writes_of(self, base: Value) -> bool:
+        """True where the core may write what a pointer leads to."""
+        return self._touches(self.writes, base)
+
+    def _touches(self, places: set[Value], base: Value) -> bool:
+        mine = roots(base)
+        return self.all_memory or any(_may_overlap(a, b) for a in mine for b in places)
+
+
+def host_access(function: Function, launched: Iterable[str]) -> HostAccess:
+    """What a function does to memory in blocks that are not launched."""
+    found = HostAccess()
+    inside = set(launched)
+    for name, block in function.blocks.items():
+        if name in inside:
+            continue
+        for item in block.instructions:
+            if item.opcode == "load":
+                found.reads |= roots(item.operands[0])
+            elif item.opcode == "store":
+                found.writes |= roots(item.operands[1])
+            elif item.opcode == "call" and _touches_memory(item):
+                found.all_memory = True
+    return found
+
+
+def _touches_memory(item: Instruction) -> bool:
+    """True for a call that may load or store; intrinsics on numbers do not."""
+    return not item.callee.startswith(_ON_NUMBERS)
+
+
+def roots(value: Value, seen: frozenset[Value] = frozenset()) -> set[Value]:
+    """The objects that a pointer may lead into, as far as the function says."""
+    if isinstance(value, GlobalAddress):
+        return {value.base}
+    if isinstance(value, Instruction) and value not in seen:
+        deeper = seen | {value}
+        if value.opcode == "getelementptr":
+            return roots(value.operands[0], deeper)
+        if value.opcode in ("phi", "select"):
+            choices = value.operands[1:] if value.opcode == "select" else value.operands
+            return set().union(*(roots(choice, deeper) for choice in choices))
+    return set() if isinstance(value, Instruction) and value in seen else {value}
+
+
+def _may_overlap(a: Value, b: Value) -> bool:
+    """False where two objects are apart by what C says."""
+    if a is b:
+        return True
+    if any(isinstance(v, Argument) and v.apart for v in (a, b)):
+        return False
+    local = [isinstance(v, Instruction) and v.opcode == "alloca" for v in (a, b)]
+    fixed = [isinstance(v, Global) or is_local for v, is_local in zip((a, b), local)]
+    return not (all(fixed) or (local[0] and isinstance(b, Argument)) or (local[1] and isinstance(a, Argument)))

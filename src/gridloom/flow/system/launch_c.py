@@ -1,0 +1,259 @@
+"""The C of each loop on the array: what ``gl_loop_K`` does with the calls of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gridloom.errors import SourceError
+from gridloom.flow.functions.launching.launches import FIRST_PIECE, LAST_PIECE
+from gridloom.flow.system.host_access import HostAccess
+from gridloom.frontend.c.arrays import CArray
+from gridloom.frontend.c.c_loop import CLoop
+from gridloom.frontend.c.function.program import LoopPlan
+from gridloom.frontend.loops.operations import Const, LiveIn, Operation
+from gridloom.hardware.system.image import Image
+
+#: Operations of a prologue as C on 32-bit words.
+_EXPRESSIONS: Final = {
+    "add": "(int32_t)((uint32_t){0} + (uint32_t){1})", "sub": "(int32_t)((uint32_t){0} - (uint32_t){1})",
+    "mul": "(int32_t)((uint32_t){0} * (uint32_t){1})", "and": "{0} & {1}", "or": "{0} | {1}", "xor": "{0} ^ {1}",
+    "div": "{1} ? {0} / {1} : 0", "rem": "{1} ? {0} % {1} : 0",
+    "udiv": "{1} ? (int32_t)((uint32_t){0} / (uint32_t){1}) : 0",
+    "urem": "{1} ? (int32_t)((uint32_t){0} % (uint32_t){1}) : 0",
+    "shl": "(int32_t)((uint32_t){0} << ({1} & 31))", "shr": "{0} >> ({1} & 31)",
+    "lshr": "(int32_t)((uint32_t){0} >> ({1} & 31))", "move": "{0}", "neg": "(int32_t)(0u - (uint32_t){0})",
+    "not": "~{0}", "abs": "{0} < 0 ? (int32_t)(0u - (uint32_t){0}) : {0}", "min": "{0} < {1} ? {0} : {1}",
+    "max": "{0} > {1} ? {0} : {1}", "umin": "(uint32_t){0} < (uint32_t){1} ? {0} : {1}",
+    "umax": "(uint32_t){0} > (uint32_t){1} ? {0} : {1}", "eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}",
+    "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "ult": "(uint32_t){0} < (uint32_t){1}",
+    "ule": "(uint32_t){0} <= (uint32_t){1}", "select": "{0} ? {1} : {2}", "sext8": "(int8_t){0}",
+    "sext16": "(int16_t){0}", "zext8": "(uint8_t){0}", "zext16": "(uint16_t){0}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchedLoop:
+    """A loop with its image: what the C of a launch is made from."""
+
+    number: int
+    plan: LoopPlan
+    image: Image
+    access: HostAccess
+    #: The least number of iterations that is launched.
+    threshold: int = 0
+
+
+def loops_c(loops: Sequence[LaunchedLoop], name: str) -> str:
+    """The C file with the images and the functions of all loops of a function."""
+    lines = [f"/* Loops of {name} on the array. Generated. */", '#include "gridloom.h"', ""]
+    for loop in reversed(loops):
+        words = loop.image.words()
+        table = ",\n  ".join(", ".join(f"0x{w:08x}" for w in words[k : k + 8]) for k in range(0, len(words), 8))
+        following = "0" if loop is loops[-1] else f"&image_{loops[loops.index(loop) + 1].number}"
+        lines += [
+            f"static const uint32_t words_{loop.number}[{len(words)}] = {{\n  {table}\n}};",
+            f"static gl_image image_{loop.number} = {{words_{loop.number}, {len(words)}, 0, 0, 0, {following}}};",
+            "",
+        ]
+    for loop in loops:
+        lines += [*_LoopC(loop).lines(), ""]
+    return "\n".join(lines)
+
+
+def _format(array: CArray) -> int:
+    """The format of an array's elements in a descriptor. SourceError for elements that are longer than a word."""
+    if array.size not in (1, 2, 4):
+        raise SourceError(f"array {array.name!r} has elements of {array.size} bytes")
+    return {1: 0, 2: 1, 4: 2}[array.size] | (4 if array.signed and array.size < 4 else 0)
+
+
+class _LoopC:
+    """Writes the function of one loop."""
+
+    def __init__(self, loop: LaunchedLoop) -> None:
+        self.loop, self.plan, self.image = loop, loop.plan, loop.image
+        graph = loop.plan.graph
+        assert graph is not None
+        self.graph: CLoop = graph
+        #: Live-in -> the C variable that holds it.
+        self.variables: dict[str, str] = {}
+        self.parameters: list[str] = [] if self.plan.pieces is not None else ["uint32_t n"]
+        self._parameters()
+
+    def _parameters(self) -> None:
+        """The parameters in the order of the call: live-ins, pointers, what later pieces need."""
+        for k, (name, value) in enumerate(self.graph.liveins.items()):
+            self._add(name, f"i{k}")
+            if value.type == "i64":
+                self._add(self.graph.high_liveins[name], f"h{k}")
+        if self.graph.streams:
+            self.parameters += [f"uint32_t {part}{k}" for k in range(len(self.graph.streams)) for part in "ab"]
+            return
+        self.parameters += [f"uint32_t p{k}" for k in range(len(self.graph.arrays))]
+        for k, value in enumerate(self.plan.needed):
+            self.parameters.append(f"uint32_t m{k}")
+            if value.type == "i64":
+                self.parameters.append(f"uint32_t mh{k}")
+
+    def _add(self, livein: str, variable: str) -> None:
+        self.parameters.append(f"int32_t {variable}")
+        self.variables[livein] = variable
+
+    def lines(self) -> list[str]:
+        """The lines of the function."""
+        number, count = self.loop.number, 0 if self.graph.streams else len(self.graph.arrays)
+        lines = [f"int gl_loop_{number}({', '.join(self.parameters) or 'void'}) {{"]
+        lines.append("  int error;")
+        if self.plan.pieces is None:
+            least = max(1, self.loop.threshold)
+            lines.append(f"  if (n < {least}u) return gl_decline();")
+        if count:
+            lines += self._arrays()
+        lines += self._prologue()
+        lines += self._brought(count) if count else []
+        lines += self._pieces() if self.plan.pieces is not None else self._counted()
+        lines += (
+            [f"  if (!again && (error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
+        )
+        return [*lines, "  return 1;", "}"]
+
+    def _arrays(self) -> list[str]:
+        """The table of the loop's arrays, and their places."""
+        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
+        used = {node.array for node in self.graph.dfg.nodes if node.array}
+        used |= {made.array for made in self.graph.prologue.values() if made.array}
+        rows = []
+        for array in self.graph.arrays:
+            base = self.graph.bases[array.name]
+            kind = _format(array)
+            flags = [array.name in used, array.name in written, self.loop.access.reads_of(base),
+                     self.loop.access.writes_of(base)]  # fmt: skip
+            register = self.image.bases.get(array.name, 31)
+            rows.append(
+                f"{{{array.offset}, {array.stride}, {kind}, {register}, {', '.join(str(int(f)) for f in flags)}}}"
+            )
+        pointers = ", ".join(f"p{k}" for k in range(len(rows)))
+        return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
+                f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
+                f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;",
+                f"  int again = {self._relies()} && epoch == gl_epoch",
+                f"              && gl_again(arrays, pointers, bound, windows, {len(rows)});",
+                f"  if (!again && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+
+    def _relies(self) -> int:
+        """1 where the core leaves the loop's arrays alone between launches, so that they may stay as they are."""
+        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
+        access, bases = self.loop.access, self.graph.bases
+        touched = any(access.writes_of(base) for base in bases.values())
+        return int(not touched and not any(access.reads_of(bases[name]) for name in written if name is not None))
+
+    def _brought(self, count: int) -> list[str]:
+        """Bring what is not there, and remember where everything lies."""
+        return ["  if (!again) {", f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
+                f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;", "  }"]  # fmt: skip
+
+    def _prologue(self) -> list[str]:
+        """Live-ins that are computed from others and from memory."""
+        lines = []
+        numbers = {array.name: k for k, array in enumerate(self.graph.arrays)}
+        for k, (name, made) in enumerate(self.graph.prologue.items()):
+            words = [self._operand(made, o) for o in made.operands]
+            if made.op == "load":
+                at = numbers[made.array or ""]
+                text = f"gl_element(&arrays[{at}], &bound[{at}], pointers[{at}], {words[0]})"
+            elif made.op in _EXPRESSIONS:
+                text = _EXPRESSIONS[made.op].format(*words)
+            else:
+                raise SourceError(f"a live-in is computed by {made.op!r} before the loop")
+            self.variables[name] = f"c{k}"
+            lines.append(f"  int32_t c{k} = {text};")
+        return lines
+
+    def _operand(self, made: Operation, operand: object) -> str:
+        if isinstance(operand, Const):
+            return f"({operand.value})" if operand.value != -(1 << 31) else "(-2147483647 - 1)"
+        if isinstance(operand, LiveIn):
+            return self.variables[operand.name]
+        raise SourceError(f"a live-in is computed by {made.op!r} from the loop itself")
+
+    def _set_liveins(self, indent: str) -> list[str]:
+        return [f"{indent}gl_set_livein({number}, (uint32_t){self.variables[name]});"
+                for name, number in self.image.liveins.items()]  # fmt: skip
+
+    def _counted(self) -> list[str]:
+        """One launch, and what it leaves."""
+        image = f"image_{self.loop.number}"
+        lines = [*self._set_liveins("  "), *self._streams(),
+                 f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]  # fmt: skip
+        if self.graph.streams:
+            lines.append("  if ((error = gl_wait_channels())) return gl_fail(error);")
+            lines += self._refreshed()
+        for i, name in enumerate(self.graph.liveouts):
+            lines += self._out(i, name)
+        return lines
+
+    def _refreshed(self) -> list[str]:
+        """Empty the core's cache where it may read what the streams wrote; otherwise when the function ends."""
+        records = [self.graph.dfg.nodes[self.graph.dfg.index[node]] for node in self.graph.streams]
+        written = {(record.variable or "").split("[")[0] for record in records if record.op == "output"}
+        if not written:
+            return []
+        reads = any(self.loop.access.reads_of(self.graph.bases[name]) for name in written)
+        return ["  GL_REFRESH_CACHE;"] if reads else ["  gl_stale = 1;"]
+
+    def _streams(self) -> list[str]:
+        """Start the channels of the streams: each has as many elements as the loop has iterations."""
+        lines: list[str] = []
+        started = 0
+        arrays = {array.name: array for array in self.graph.arrays}
+        for k, node in enumerate(self.graph.streams):
+            record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
+            array = arrays[(record.variable or "").split("[")[0]]
+            kind = _format(array)
+            side = int(record.op == "output")
+            channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
+            for channel in channels:
+                owner = 64 * self.loop.number + k + 1
+                stride = f"n > 1 ? b{k} - a{k} : {array.size}"
+                lines.append(f"  gl_stream({side}, {channel}, {owner}, {kind}, a{k}, n, {stride});")
+                started |= 1 << channel + 16 * side
+        return [*lines, f"  GL_REGISTER(GL_START) = {started:#x};"] if started else lines
+
+    def _out(self, i: int, name: str) -> list[str]:
+        """What goes back to the IR: one word or two."""
+        registers: Mapping[str, int] = self.image.liveouts
+        lines = [f"  gl_out[{2 * i}] = gl_liveout({registers[name]});"]
+        if name in self.graph.high_words:
+            lines.append(f"  gl_out[{2 * i + 1}] = gl_liveout({registers[self.graph.high_words[name]]});")
+        return lines
+
+    def _pieces(self) -> list[str]:
+        """Piece after piece, until the loop has ended."""
+        loop = self.plan.pieces
+        assert loop is not None
+        registers = self.image.liveouts
+        lines = [f"  for (uint32_t length = {FIRST_PIECE};;) {{", *self._set_liveins("    "),
+                 f"    if ((error = gl_run(&image_{self.loop.number}, length))) return gl_fail(error);",
+                 f"    if (gl_liveout({registers[loop.done]})) break;"]  # fmt: skip
+        later = 0
+        for item in loop.carried:
+            if item.livein and item.liveout:
+                lines.append(f"    {self.variables[item.livein]} = (int32_t)gl_liveout({registers[item.liveout]});")
+                if item.livein in self.graph.high_liveins:
+                    high = self.variables[self.graph.high_liveins[item.livein]]
+                    lines.append(f"    {high} = (int32_t)gl_liveout({registers[self.graph.high_words[item.liveout]]});")
+            elif item.livein:
+                lines.append(f"    {self.variables[item.livein]} = (int32_t)m{later};")
+                if item.livein in self.graph.high_liveins:
+                    lines.append(f"    {self.variables[self.graph.high_liveins[item.livein]]} = (int32_t)mh{later};")
+                later += 1
+        lines += [f"    if (length < {LAST_PIECE}) length *= 2;", "  }"]
+        for i, left in enumerate(loop.left):
+            if not left.liveout:
+                raise SourceError(f"value {left.item.name!r} is read behind the loop, and the array does not give it")
+            lines += self._out(i, left.liveout)
+        if loop.way:
+            lines.append(f"  gl_out[{2 * len(loop.left)}] = gl_liveout({registers[loop.way]});")
+        return lines

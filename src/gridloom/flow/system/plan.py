@@ -1,0 +1,157 @@
+"""Which loops of a compiled function a system launches, and the hardware and images for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from gridloom.errors import GridloomError, MappingError
+from gridloom.flow.functions.compile import Compiled, CompiledLoop, finished
+from gridloom.flow.functions.data import Arguments
+from gridloom.flow.functions.launching.launcher import Launcher
+from gridloom.flow.functions.launching.schedule import NEVER, schedule
+from gridloom.flow.functions.run import LIMIT, _values, _words
+from gridloom.flow.system.host_access import HostAccess, host_access
+from gridloom.flow.system.launch_c import LaunchedLoop
+from gridloom.frontend.c.llvm.ir import Function
+from gridloom.hardware.bitstream.encode import fitted
+from gridloom.hardware.parameters import HardwareParameters
+from gridloom.hardware.rtl.structure import Hardware
+from gridloom.hardware.system.image import image_of
+from gridloom.hardware.system.parameters import System, SystemParameters
+from gridloom.mapping.configuration import configure
+
+#: Cycles of the driver for a launch, and for the descriptor of a transfer: what the schedule reckons with.
+LAUNCH_CYCLES: Final = 250
+TRANSFER_CYCLES: Final = 100
+#: Iterations from which on a loop with streams is launched.
+STREAM_THRESHOLD: Final = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemPlan:
+    """A function with the loops that are launched, and the system that runs them."""
+
+    compiled: Compiled
+    system: System
+    loops: tuple[LaunchedLoop, ...]
+    #: One line for each loop of the function that is not launched.
+    reasons: tuple[str, ...]
+
+
+def without_jams(compiled: Compiled) -> Compiled:
+    """The function without launches side by side, which the driver does not do."""
+    loops = [loop for loop in compiled.loops if loop.plan.jam == 1]
+    path = getattr(compiled.native, "path", None)
+    made = finished(compiled.program, compiled.signature, compiled.arch, loops, None)
+    made.native = compiled.native
+    return made if path is None or made.native is not None else compiled
+
+
+def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:
+    """The launches of a function. With ``arguments`` a run on them decides which loops are worth a launch.
+
+    Without, every mapped loop is launched, and with ``always`` every innermost one. MappingError where no loop is on
+    the array.
+    """
+    reasons = [loop.text for loop in compiled.loops if loop.mapping is None and not loop.plan.loop.children]
+    mapped = [loop for loop in compiled.loops if loop.mapping is not None]
+    # Nobody knows how long launches are; those of a nest are longer than those of the loop inside.
+    thresholds = [0] * len(mapped)
+    words = 0
+    streams = any(loop.plan.graph is not None and loop.plan.graph.streams for loop in mapped)
+    if streams:
+        thresholds = [0 if always else STREAM_THRESHOLD] * len(mapped)
+    elif arguments is not None:
+        thresholds, words = _thresholds(compiled, arguments, always)
+    chosen = [(loop, t) for loop, t in zip(mapped, thresholds) if t < NEVER]
+    nests = [set(loop.plan.loop.blocks) for loop, _ in chosen if loop.plan.is_nest]
+    chosen = [
+        (loop, t) for loop, t in chosen
+        if loop.plan.is_nest or not any(loop.plan.loop.header in nest for nest in nests)
+    ]  # fmt: skip
+    reasons += [f"{loop.plan.name}: the core is faster" for loop, t in zip(mapped, thresholds)
+                if t >= NEVER and not loop.plan.is_nest]  # fmt: skip
+    system, kept, refused = _system(compiled, [loop for loop, _ in chosen], words)
+    loops: list[LaunchedLoop] = []
+    for loop, threshold in chosen:
+        if loop not in kept:
+            continue
+        function = loop.plan.loop.function
+        access = host_access(function, _launched_blocks(kept, function))
+        try:
+            image = image_of(configure(_mapping(loop)), system)
+        except MappingError as error:
+            refused.append(f"{loop.plan.name}: {error.message}")
+            continue
+        loops.append(LaunchedLoop(number=len(loops), plan=loop.plan, image=image, access=access, threshold=threshold))
+    if not loops:
+        raise MappingError(
+            f"no loop of {compiled.name!r} is launched on {compiled.arch.name}: {'; '.join([*reasons, *refused])}"
+        )
+    return SystemPlan(compiled=compiled, system=system, loops=tuple(loops), reasons=(*reasons, *refused))
+
+
+def _launched_blocks(loops: Sequence[CompiledLoop], function: Function) -> set[str]:
+    """The blocks of a function that launched loops have."""
+    return {block for loop in loops if loop.plan.loop.function is function for block in loop.plan.loop.blocks}
+
+
+def _mapping(loop: CompiledLoop) -> Any:
+    assert loop.mapping is not None
+    return loop.mapping
+
+
+def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple[list[int], int]:
+    """The schedule of a run with what the driver costs; and the most words of data memory that a launch needs."""
+    memory = compiled.host.memory(arguments.objects)
+    launcher = Launcher(compiled, memory, 1)
+    values = _values(compiled, arguments, memory)
+    compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
+    needs = [0] * len(launcher.mapped)
+    for (k, *_), binding in launcher.bindings.items():
+        needs[k] = max(needs[k], binding.words)
+    moved = [_moved(loop, launcher.mapped, needs[k]) for k, loop in enumerate(launcher.mapped)]
+    for row in launcher.rows:
+        pieces = 1 if launcher.mapped[row.loop].plan.pieces is None else max(1, row.iterations // 512 + 3)
+        row.array += LAUNCH_CYCLES * pieces + moved[row.loop]
+    words_in, words_out = _words(compiled, arguments)
+    words: Mapping[str, int] = {n: words_in.get(n, 0) + words_out.get(n, 0) for n in {*words_in, *words_out}}
+    decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always)
+    return list(decided.thresholds), max(needs, default=0)
+
+
+def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:
+    """Cycles of the transfers of each launch, where the core works on the same arrays."""
+    graph = loop.plan.graph
+    assert graph is not None
+    function = loop.plan.loop.function
+    access: HostAccess = host_access(function, _launched_blocks(loops, function))
+    touched = [access.reads_of(base) or access.writes_of(base) for base in graph.bases.values()]
+    share = sum(touched) / max(1, len(touched))
+    return int(share * (2 * words + 2 * TRANSFER_CYCLES * len(touched)))
+
+
+# Sizes are generous and rounded up, so that many functions share one hardware, which is built once.
+def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[System, list[CompiledLoop], list[str]]:
+    """The hardware that all launched loops fit, the loops that it can have, and why not others."""
+    kept: list[CompiledLoop] = []
+    refused: list[str] = []
+    chosen = HardwareParameters(width=compiled.arch.word, values=16, memory_words=16384, liveouts=True)
+    for loop in loops:
+        if _mapping(loop).dfg.domain != "i32":
+            refused.append(f"{loop.plan.name}: the driver launches loops of integers")
+            continue
+        try:
+            chosen = fitted(configure(_mapping(loop)), chosen)
+            kept.append(loop)
+        except GridloomError as error:
+            refused.append(f"{loop.plan.name}: {error}")
+    chosen = chosen.at_least(memory_words=_power(words + 64), values=_power(chosen.values))
+    banks = 8 if len(kept) <= 8 else 16
+    return System(Hardware(compiled.arch, replace(chosen, liveouts=True)), SystemParameters(banks=banks)), kept, refused
+
+
+def _power(count: int) -> int:
+    return 1 << max(count - 1, 0).bit_length()

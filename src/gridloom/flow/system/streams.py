@@ -1,0 +1,66 @@
+"""Loops for arrays without memory units: their loads and stores are streams, which DMA channels feed and drain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from gridloom.errors import GridloomError
+from gridloom.flow.functions.compile import (
+    DEFAULT_EFFORT,
+    DEFAULT_TIME_LIMIT,
+    Compiled,
+    CompiledLoop,
+    CompileOptions,
+    compile_function,
+    finished,
+)
+from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
+from gridloom.flow.request import Request
+from gridloom.flow.run import map_graph
+from gridloom.flow.system.plan import without_jams
+from gridloom.frontend.c.function.program import LoopPlan, read_program
+from gridloom.frontend.c.function.signature import read_signature
+from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.translate import translate
+
+
+def compile_for_system(path: Path, function: str, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
+    """A function with its loops on an array: with loads and stores, or with streams where the array has no memory.
+
+    On arrays without memory units only innermost counted loops are taken, whose accesses move by a fixed step.
+    """
+    array = read_arch(arch)
+    if memory_of(array) == "arrays":
+        return without_jams(compile_function(f"{path}:{function}", array, **options))
+    program, signature = read_program(path, function), read_signature(path, function)
+    limit, effort = options.get("time_limit"), options.get("effort")
+    if limit is None and effort is None:
+        limit, effort = DEFAULT_TIME_LIMIT, DEFAULT_EFFORT
+    request = Request(
+        source="", arch=array, mapper=options.get("mapper", "auto"), seed=options.get("seed", 0), time_limit=limit,
+        effort=effort, progress=options.get("progress"),
+    )  # fmt: skip
+    loops = [_stream_loop(plan, program.module, program.file, array, request) for plan in program.loops]
+    bare = finished(program, signature, array, [CompiledLoop(plan=plan) for plan in program.loops], path)
+    bare.loops = tuple(loops)
+    return bare
+
+
+def _stream_loop(plan: LoopPlan, module: Module, file: str, arch: Any, request: Request) -> CompiledLoop:
+    """A loop with streams on the array, or the reason why it stays on the core."""
+    if plan.graph is None or plan.pieces is not None or plan.is_nest:
+        reason = plan.reason or ("it runs in pieces" if plan.pieces is not None else "the core runs it around its loop")
+        return CompiledLoop(plan=plan, reason=reason)
+    try:
+        graph = translate(module, plan.graph.region, file, plan.name, {}, streams=True)
+        result = map_graph(request, fitted(graph.dfg, arch), arch)
+    except GridloomError as error:
+        return CompiledLoop(plan=plan, reason=getattr(error, "message", str(error)))
+    if result.mapping is None:
+        failure = result.failure
+        reason = "no mapping" if failure is None else f"no mapping: {failure.constraint}: needs {failure.demand}"
+        return CompiledLoop(plan=plan, reason=reason)
+    return CompiledLoop(plan=replace(plan, graph=graph), mapping=result.mapping,
+                        bound=None if result.bound is None else result.bound.total)  # fmt: skip

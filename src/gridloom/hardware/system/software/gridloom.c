@@ -1,0 +1,402 @@
+/* The driver of an array's system, without an operating system. Registers by name are in gridloom.h, which is generated.
+ *
+ * Every call returns 0, or the number of an error, which gl_error_text puts into words. Nothing waits for ever: the
+ * system has a limit on waiting for its bus, and the driver a limit on waiting for the system. */
+#include "gridloom.h"
+
+#define REG GL_REGISTER
+
+static const char *const names[] = GL_ERROR_TEXTS;
+static uint32_t next_bank;
+/* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
+uint32_t gl_liveins[32];
+gl_channel gl_channels[2][16];
+static uint32_t iterations_set, bank_set, described[2][16][8];
+/* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
+uint32_t gl_epoch = 1;
+/* Set while the core's cache may hold what streams have written over in memory. */
+uint32_t gl_stale;
+#define GL_NONE 0xffffffffu
+
+const char *gl_error_text(int error) {
+  return error >= 0 && error < (int)(sizeof names / sizeof *names) && names[error] ? names[error] : "unknown error";
+}
+
+/* 0, or the error that the system reports; it is cleared. */
+static int status(uint32_t *word) {
+  uint32_t found = REG(GL_STATUS);
+  *word = found;
+  if (!(found & GL_STATUS_ENABLED)) return GL_ERROR_RESET;
+  if (found & GL_STATUS_ERROR) {
+    REG(GL_ERROR) = 0;
+    return found >> 8 & 255;
+  }
+  return 0;
+}
+
+static int wait_for(uint32_t mask) {
+  uint32_t word;
+  for (uint32_t k = 0; k < GL_LIMIT; k++) {
+    int error = status(&word);
+    if (error) return error;
+    if (!(word & mask)) return 0;
+  }
+  return GL_ERROR_DRIVER;
+}
+
+int gl_open(void) {
+  if (REG(GL_ID) != GL_ID_VALUE || REG(GL_VERSION) != GL_VERSION_VALUE) return GL_ERROR_DRIVER;
+  REG(GL_ERROR) = 0;
+  REG(GL_CONTROL) = 3;
+  for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
+  iterations_set = bank_set = GL_NONE;
+  for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
+  for (uint32_t k = 0; k < 32; k++) (&gl_channels[0][0])[k].owner = 0;
+  next_bank = 0;
+  return 0;
+}
+
+void gl_stop(void) { REG(GL_CONTROL) = 5; }
+
+/* ---- images ---- */
+
+int gl_check_image(const uint32_t *image, uint32_t words) {
+  uint32_t first = 0, second = 0;
+  if (words < 10) return GL_ERROR_IMAGE_LENGTH;
+  if (image[0] != GL_MAGIC) return GL_ERROR_IMAGE_MAGIC;
+  if (image[1] != GL_VERSION_VALUE) return GL_ERROR_IMAGE_VERSION;
+  if (image[2] != REG(GL_ARRAY)) return GL_ERROR_IMAGE_ARRAY;
+  if (image[3] != words) return GL_ERROR_IMAGE_LENGTH;
+  for (uint32_t k = 0; k < words - 2; k++) {
+    first += image[k];
+    second += first;
+  }
+  return image[words - 2] == first && image[words - 1] == second ? 0 : GL_ERROR_IMAGE_CHECKSUM;
+}
+
+int gl_load(const uint32_t *image, uint32_t words, uint32_t bank) {
+  uint32_t word;
+  REG(GL_LOAD_ADDRESS) = (uint32_t)image;
+  REG(GL_LOAD_WORDS) = words;
+  REG(GL_LOAD_BANK) = bank;
+  return status(&word);
+}
+
+int gl_wait_load(void) { return wait_for(GL_STATUS_LOADING); }
+
+/* ---- data ---- */
+
+static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
+  if (held[number] != word) REG(at + 4 * number) = held[number] = word;
+}
+
+static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
+  tell(at, held, GL_ADDRESS / 4, (uint32_t)p->address);
+  tell(at, held, GL_FORMAT / 4, p->format);
+  tell(at, held, GL_COUNT / 4, p->count);
+  tell(at, held, GL_STRIDE / 4, p->stride);
+  tell(at, held, GL_ROWS / 4, p->rows);
+  tell(at, held, GL_ROW_STRIDE / 4, p->row_stride);
+  tell(at, held, GL_PLACE / 4, place);
+}
+
+/* A channel that a loop takes over is described anew. */
+void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
+  gl_channels[side][channel] = (gl_channel){owner, GL_NONE, GL_NONE};
+  for (uint32_t k = 0; k < 7; k++) described[side][channel][k] = GL_NONE;
+  REG(at + GL_FORMAT) = format;
+  REG(at + GL_ROWS) = 1;
+  REG(at + GL_ROW_STRIDE) = 0;
+}
+
+void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
+  describe(GL_READ + channel * GL_CHANNEL_BYTES, described[0][channel], pattern, place);
+  gl_channels[0][channel].owner = 0;
+  REG(GL_START) = 1u << channel;
+}
+
+void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
+  describe(GL_WRITE + channel * GL_CHANNEL_BYTES, described[1][channel], pattern, place);
+  gl_channels[1][channel].owner = 0;
+  REG(GL_START) = 1u << (16 + channel);
+}
+
+int gl_wait_channels(void) {
+  uint32_t word;
+  for (uint32_t k = 0; k < GL_LIMIT; k++) {
+    if (!REG(GL_CHANNELS)) return status(&word);
+    int error = status(&word);
+    if (error) return error;
+  }
+  return GL_ERROR_DRIVER;
+}
+
+/* ---- launches ---- */
+
+
+void gl_launch(uint32_t bank, uint32_t iterations) {
+  if (iterations != iterations_set) REG(GL_ITERATIONS) = iterations_set = iterations;
+  if (bank != bank_set) REG(GL_BANK) = bank_set = bank;
+  REG(GL_LAUNCH) = 1;
+}
+
+int gl_wait_launch(void) { return wait_for(GL_STATUS_RUNNING); }
+
+void gl_read_counters(gl_counters *c) {
+  c->busy = REG(GL_BUSY);
+  c->stalled = REG(GL_STALLED);
+  c->configuring = REG(GL_CONFIGURING);
+  c->loading = REG(GL_LOADING);
+  c->moving = REG(GL_MOVING);
+  c->cycles = REG(GL_CYCLES);
+}
+
+/* ---- loops of compiled functions ---- */
+
+/* Pieces of memory that arrays lie in. */
+typedef struct { uint32_t start, bytes; } piece;
+/* Elements of a piece that the array's data memory holds. */
+typedef struct {
+  uint32_t piece, start, count, place;
+  /* Bit j: shares bytes with resident j as other elements. */
+  uint32_t overlaps;
+  uint16_t stride;
+  uint8_t format, valid, dirty;
+} resident;
+
+#define PIECES 64
+#define RESIDENTS 24
+static piece pieces[PIECES];
+static uint32_t piece_count, resident_count, free_word = GL_SPILL_WORDS;
+static resident residents[RESIDENTS];
+uint32_t gl_out[GL_OUTS];
+
+__attribute__((weak)) void gl_on_error(int error) { (void)error; }
+
+void gl_buffer(const void *start, uint32_t bytes) {
+  for (uint32_t k = 0; k < piece_count; k++)
+    if (pieces[k].start == (uint32_t)start) {
+      pieces[k].bytes = bytes;
+      return;
+    }
+  if (piece_count < PIECES) pieces[piece_count++] = (piece){(uint32_t)start, bytes};
+}
+
+void gl_drop(const void *start) {
+  for (uint32_t k = 0; k < piece_count; k++)
+    if (pieces[k].start == (uint32_t)start) pieces[k].bytes = 0;
+}
+
+static uint32_t find_piece(uint32_t address) {
+  for (uint32_t k = 0; k < piece_count; k++)
+    if (address - pieces[k].start < pieces[k].bytes) return k;
+  return PIECES;
+}
+
+static inline void refresh_cache(void) { GL_REFRESH_CACHE; }
+
+static gl_pattern pattern_of(const resident *r) {
+  return (gl_pattern){(void *)r->start, r->format, r->count, r->stride, 1, 0};
+}
+
+static int flush(resident *r) {
+  if (!r->dirty) return 0;
+  gl_epoch++;
+  gl_pattern p = pattern_of(r);
+  gl_start_write(0, &p, r->place);
+  int error = gl_wait_channels();
+  r->dirty = 0;
+  refresh_cache();
+  return error;
+}
+
+static int flush_all(int forget) {
+  for (uint32_t k = 0; k < resident_count; k++) {
+    int error = flush(&residents[k]);
+    if (error) return error;
+    if (forget) residents[k].valid = 0;
+  }
+  if (forget) gl_epoch++;
+  return 0;
+}
+
+/* True where two resident sets of elements of one piece may share a byte. */
+static int overlaps(const resident *a, const resident *b) {
+  uint32_t size_a = 1u << (a->format & 3), size_b = 1u << (b->format & 3);
+  if (a->piece != b->piece) return 0;
+  if (a->stride != b->stride) return 1;
+  uint32_t shift = (b->start - a->start + a->stride * 65536u) % a->stride;
+  return shift < size_a || shift + size_b > a->stride;
+}
+
+/* The resident elements of an array; RESIDENTS where there is no room. */
+static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t count, const gl_array *a) {
+  for (uint32_t k = 0; k < resident_count; k++) {
+    resident *r = &residents[k];
+    if (r->start == start && r->stride == a->stride && r->format == a->format && r->count == count) return k;
+  }
+  if (resident_count == RESIDENTS || free_word + count > GL_MEMORY_WORDS) return RESIDENTS;
+  gl_epoch++;
+  resident *made = &residents[resident_count];
+  *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0, 0};
+  for (uint32_t k = 0; k < resident_count; k++)
+    if (overlaps(made, &residents[k])) {
+      made->overlaps |= 1u << k;
+      residents[k].overlaps |= 1u << resident_count;
+    }
+  free_word += count;
+  return resident_count++;
+}
+
+/* Give the array's elements a place. 0 where the array cannot have them. */
+static int place_array(const gl_array *a, uint32_t pointer, gl_bound *b) {
+  uint32_t address = pointer + a->offset, size = 1u << (a->format & 3);
+  if (b->count && b->resident < resident_count && a->stride == size) {
+    /* Most launches work on the elements of the launch before. */
+    const resident *r = &residents[b->resident];
+    uint32_t into = address - r->start;
+    if (r->stride == size && r->format == a->format && into < r->count * size && !(into & (size - 1))) {
+      b->first = into >> (a->format & 3);
+      b->count = r->count;
+      return pieces[r->piece].bytes != 0;
+    }
+  }
+  uint32_t number = find_piece(address);
+  if (number == PIECES) return 0;
+  uint32_t into = address - pieces[number].start;
+  uint32_t phase = a->stride == size ? into & (size - 1) : into % a->stride;
+  if (pieces[number].bytes < phase + size) return 0;
+  uint32_t room = pieces[number].bytes - phase - size;
+  uint32_t count = (a->stride == size ? room >> (a->format & 3) : room / a->stride) + 1;
+  uint32_t k = find_resident(number, pieces[number].start + phase, count, a);
+  if (k == RESIDENTS) return 0;
+  b->resident = k;
+  b->first = a->stride == size ? (into - phase) >> (a->format & 3) : (into - phase) / a->stride;
+  b->count = count;
+  return 1;
+}
+
+/* Settle what two sets of elements of the same bytes hold. 0 where a loop may not have both. */
+static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count, uint32_t k) {
+  resident *r = &residents[bound[k].resident];
+  for (uint32_t j = 0; j < resident_count; j++) {
+    if (!(r->overlaps >> j & 1)) continue;
+    for (uint32_t i = 0; i < count; i++)
+      if (arrays[i].used && bound[i].resident == j && (arrays[i].written || arrays[k].written)) return 0;
+    int error = flush(&residents[j]);
+    if (error) return gl_fail(error);
+    if (arrays[k].written) residents[j].valid = 0;
+    gl_epoch++;
+  }
+  return 1;
+}
+
+int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count) {
+  for (uint32_t again = 0;; again++) {
+    uint32_t k = 0;
+    while (k < count && (!arrays[k].used || place_array(&arrays[k], pointers[k], &bound[k]))) k++;
+    if (k == count) break;
+    /* The data memory is full: what it holds goes back, and this loop has all of it. */
+    if (again || find_piece(pointers[k] + arrays[k].offset) == PIECES) return 0;
+    int error = flush_all(1);
+    if (error) return gl_fail(error);
+    resident_count = 0;
+    free_word = GL_SPILL_WORDS;
+  }
+  for (uint32_t k = 0; k < count; k++)
+    if (arrays[k].used && residents[bound[k].resident].overlaps && !part_overlaps(arrays, bound, count, k)) return 0;
+  return 1;
+}
+
+int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    if (!arrays[k].used) continue;
+    resident *r = &residents[bound[k].resident];
+    if (arrays[k].host_writes && !r->dirty) r->valid = 0;
+    if (!r->valid) {
+      gl_epoch++;
+      gl_pattern p = pattern_of(r);
+      int error = gl_wait_channels();
+      if (error) return error;
+      gl_start_read(0, &p, r->place);
+      r->valid = 1;
+    }
+    gl_set_livein(arrays[k].base, r->place + bound[k].first);
+  }
+  return 0;
+}
+
+int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++)
+    if (arrays[k].used && arrays[k].written) residents[bound[k].resident].dirty = 1;
+  for (uint32_t k = 0; k < count; k++)
+    if (arrays[k].used && arrays[k].written && (arrays[k].host_reads || arrays[k].host_writes)) {
+      int error = flush(&residents[bound[k].resident]);
+      if (error) return error;
+    }
+  return 0;
+}
+
+void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++) {
+    const resident *r = &residents[bound[k].resident];
+    if (arrays[k].used) windows[k] = (gl_window){r->start, r->count * r->stride, r->place};
+  }
+}
+
+int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
+  uint32_t place = (uint32_t)index + b->first;
+  if (place >= b->count) return 0;
+  flush(&residents[b->resident]);
+  const char *at = (const char *)(pointer + a->offset) + index * (int32_t)a->stride;
+  switch (a->format) {
+    case 0: return *(const uint8_t *)at;
+    case 4: return *(const int8_t *)at;
+    case 1: return *(const uint16_t *)at;
+    case 5: return *(const int16_t *)at;
+    default: return *(const int32_t *)at;
+  }
+}
+
+int gl_run(gl_image *image, uint32_t iterations) {
+  int error;
+  if (!image->loaded) {
+    if (!image->loading) {
+      image->bank = next_bank++ % GL_BANKS;
+      if ((error = gl_load(image->words, image->count, image->bank))) return error;
+    }
+    if ((error = gl_wait_load())) return error;
+    image->loading = 0;
+    image->loaded = 1;
+  }
+  gl_launch(image->bank, iterations);
+  /* The next loop's image is loaded while this one runs. */
+  gl_image *next = image->next;
+  if (next && !next->loaded && !next->loading) {
+    next->bank = next_bank++ % GL_BANKS;
+    next->loading = 1;
+    if ((error = gl_load(next->words, next->count, next->bank))) return error;
+  }
+  return gl_wait_launch();
+}
+
+int gl_fail(int error) {
+  gl_stop();
+  /* Nothing that the array holds is right any more. */
+  for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = residents[k].dirty = 0;
+  gl_epoch++;
+  gl_on_error(error);
+  return 0;
+}
+
+int gl_decline(void) {
+  if (gl_stale) {
+    refresh_cache();
+    gl_stale = 0;
+  }
+  int error = flush_all(1);
+  return error ? gl_fail(error) : 0;
+}
+
+void gl_end(void) { gl_decline(); }

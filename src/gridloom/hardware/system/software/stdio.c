@@ -1,0 +1,12 @@
+/* Standard output of a program with printf: picolibc's, letter by letter. */
+#include <stdio.h>
+
+void gl_letter(int c);
+static int put(char c, FILE *file) {
+  (void)file;
+  gl_letter(c);
+  return (unsigned char)c;
+}
+static FILE output = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
+FILE *const stdout = &output;
+FILE *const stderr = &output;

@@ -1,0 +1,44 @@
+"""The published policies as players of the guided search: boards by torch, over the whole state of tiles and spokes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from gridloom.learn.placement.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.guided import Player
+from gridloom.learn.placement.kernel import COMPLETE
+from gridloom.learn.placement.play_kernel import CLASH
+from gridloom.learn.placement.policy import Order
+from gridloom.learn.placement.ppo import play
+from gridloom.learn.placement.training import load_policy
+from gridloom.mappers.budget import Clock
+from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.spokes.mapping import realise
+from gridloom.mappers.spokes.problem import SpokesProblem
+
+
+def board_player(name: str, clock: Clock) -> Player:
+    """Return a player of the shipped policy of a name; nodes are placed in topological order, as published.
+
+    The policy knows neither links nor registers; what boards lack is counted afterwards, one round of routing each.
+    """
+    torch.set_num_threads(1)
+    policy = load_policy(None, name)
+
+    def player(
+        ii: int, problem: SpokesProblem, order: Order, seed: int, heats: NDArray[np.float32]
+    ) -> tuple[Int32s, Int32s, NDArray[np.float32]]:
+        batch = BoardBatch(problem, len(heats), BoardOptions(ii=ii, reward="bound"))
+        cost = np.full(len(heats), 1e9, dtype=np.float32)
+        temperature = torch.from_numpy(np.maximum(heats, 0.02))[:, None]
+        play(policy, batch, torch.Generator().manual_seed(seed), temperature=temperature, stop=clock.over)
+        boards = batch.boards
+        for b in np.flatnonzero(boards.over == COMPLETE):
+            found = realise(problem, ii, boards.tile[b], boards.spoke[b], lambda: True)
+            if found is not None:
+                cost[b] = found.cycles + CLASH * found.violations
+        return boards.tile.copy(), boards.spoke.copy(), cost
+
+    return player

@@ -1,0 +1,201 @@
+"""Placement policies side by side: the same search with each of them, beside annealing and the exact model.
+
+Every column has the same processor time on one thread, on the same graphs with the same seeds, because a policy that is
+better per board but slower per board is of no use. ``random``, ``rank``, ``untrained``, ``mlp``, ``gga`` and ``ppo``
+are one search (:mod:`gridloom.learn.placement.guided`) with different policies; ``anneal`` is the mapper of that name.
+A column that finds no placement is counted, not dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from gridloom.errors import MissingExtra, OptionError
+from gridloom.learn.placement.ground import Case
+from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, Player, slot_player
+from gridloom.learn.placement.policy import SlotWeights, load_slots, random_slots, rank_slots
+from gridloom.learn.weights import shipped
+from gridloom.mappers.budget import Budget, Clock
+from gridloom.mappers.spokes.annealing import annealed
+from gridloom.mappers.spokes.problem import SpokesProblem
+from gridloom.mappers.spokes.search import Best, iis, longest_path
+
+#: The columns of an evaluation, in the order in which they are shown.
+COLUMNS: Final = ("random", "rank", "untrained", "mlp", "gga", "ppo", "anneal", "exact")
+
+#: The most seconds that a run of an evaluation takes, however busy the machine is.
+_PATIENCE = 3600.0
+
+Outcome = dict[str, Any]
+
+
+def cpu_budget(seconds: float, seed: int) -> Budget:
+    """Return a budget of processor time, whatever else the machine does."""
+    began = time.process_time()
+    return Budget(time_limit=_PATIENCE, seed=seed, interrupted=lambda: time.process_time() - began >= seconds)
+
+
+def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str | None, seed: int) -> Player:
+    """Return the player of a column; OptionError for a policy whose weights are not there."""
+    if column in ("mlp", "gga"):
+        from gridloom.learn.placement.board_player import board_player
+
+        return board_player("ppo-state" if column == "mlp" else "ppo-gga", clock)
+    made: dict[str, Callable[[], SlotWeights]] = {
+        "random": lambda: {name: 0 * array for name, array in rank_slots().items()},
+        "rank": rank_slots,
+        "untrained": lambda: random_slots(seed),
+        "ppo": lambda: load_slots(weights),
+    }
+    return slot_player(made[column](), settings, clock.stop)
+
+
+def available(column: str) -> bool:
+    """True when a column can be measured: its weights are shipped, and its extra is installed."""
+    if column not in ("mlp", "gga"):
+        return True
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        return False
+    return shipped("ppo-state" if column == "mlp" else "ppo-gga").exists()
+
+
+def run_column(
+    column: str, problem: SpokesProblem, ii: int | None, seconds: float, seed: int, weights: str | None = None
+) -> Outcome | None:
+    """Return what a column finds within seconds of processor time: II and cycles, and tiles in use; None: nothing."""
+    if column == "exact":
+        return run_exact(problem, ii, seconds, seed)
+    if column == "anneal":
+        best = annealed(problem, ii, cpu_budget(seconds, seed).start(), 1 << 20, longest_path(problem))
+        return _outcome(best)
+    settings = GuidedSettings()
+    clock = cpu_budget(seconds, seed).start()
+    player = player_of(column, settings, clock, weights, seed)
+    return _outcome(GuidedSearch(problem, player, settings, clock).run(ii))
+
+
+def _outcome(best: Best) -> Outcome | None:
+    """II, cycles and tiles of the best legal placement."""
+    if best.legal is None:
+        return None
+    return {"ii": best.legal.ii, "cycles": best.legal.cycles, "tiles": len(np.unique(best.legal.tile))}
+
+
+def run_exact(problem: SpokesProblem, ii: int | None, seconds: float, seed: int) -> Outcome | None:
+    """Return what the exact model finds: IIs upwards as long as the lower ones are refuted, or none is found in time.
+
+    ``proved``: the cycles are the fewest at this II, and every lower II is refuted or below the bound.
+    """
+    from gridloom.mappers.spokes.exact.search import optimum
+
+    clock = Budget(time_limit=seconds, seed=seed).start()
+    refuted = True
+    for now in iis(problem, ii):
+        try:
+            best, bound, none = optimum(problem, now, clock, longest_path(problem), 1)
+        except MissingExtra:
+            return None
+        if best.legal is not None:
+            proved = refuted and best.legal.cycles <= bound
+            return {"ii": now, "cycles": best.legal.cycles, "bound": bound, "proved": proved}
+        refuted = refuted and none
+        if clock.over():
+            return None
+    return None
+
+
+def warm_up(columns: list[str], weights: str | None) -> None:
+    """Compile what all columns run, so that no graph pays for it with its seconds."""
+    problem = Case(source="kernel:distance", arch="streaming-engine:16,spokes=6,level=strict").problem()
+    for column in columns:
+        if column != "exact":
+            run_column(column, problem, None, 0.05, 0, weights)
+
+
+def row_of(
+    case: Case, columns: list[str], seconds: float, seeds: list[int], exact_seconds: float, weights: str | None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return a row: for each column the outcome of each seed; ``exact`` runs once, with its own seconds."""
+    problem = case.problem()
+    row: dict[str, Any] = {"graph": case.source, "arch": case.arch, "nodes": problem.size, "tiles": problem.tiles,
+                           "floor": longest_path(problem)}  # fmt: skip
+    for column in columns:
+        if column == "exact":
+            row[column] = run_exact(problem, case.ii, exact_seconds, 0)
+        else:
+            row[column] = [run_column(column, problem, case.ii, seconds, seed, weights) for seed in seeds]
+        progress(f"{case.source}: {column} {row[column]}")
+    return row
+
+
+def check_columns(text: str) -> list[str]:
+    """Return the columns of a text separated by plus signs; OptionError for an unknown one."""
+    names = list(COLUMNS) if text == "all" else text.split("+")
+    for name in names:
+        if name not in COLUMNS:
+            raise OptionError(f"columns: expected some of {'+'.join(COLUMNS)}, found {name!r}")
+    return [name for name in COLUMNS if name in names and available(name)]
+
+
+def summary(rows: list[dict[str, Any]], against: str = "anneal") -> dict[str, Any]:
+    """Return for each column: cells, cells without a placement, II and cycles above the best known, and who is ahead.
+
+    The best known of a graph is the lowest II of any column and seed, with the fewest cycles at it. ``ii_excess`` and
+    ``cycles_excess`` are means over cells with a placement (cycles: over those at the best II). ``not_worse`` is the
+    share of cells at or below the II of the column ``against`` (which finds nothing: not worse), and ``fewer_cycles``
+    the mean of its cycles over ours where the IIs are equal, less 1.
+    """
+    found: dict[str, Any] = {}
+    best = [_best_known(row) for row in rows]
+    for column in COLUMNS:
+        cells = [(row, known, k) for row, known in zip(rows, best) if isinstance(row.get(column), list)
+                 for k in range(len(row[column]))]  # fmt: skip
+        if not cells:
+            continue
+        outcomes = [(row[column][k], row, known, k) for row, known, k in cells]
+        placed = [(o, row, known, k) for o, row, known, k in outcomes if o is not None]
+        at_best = [o["cycles"] / known[1] - 1 for o, _, known, _ in placed if known and o["ii"] == known[0]]
+        found[column] = {
+            "cells": len(cells),
+            "without": len(cells) - len(placed),
+            "at_best_ii": len(at_best),
+            "ii_excess": _mean([o["ii"] / known[0] - 1 for o, _, known, _ in placed if known]),
+            "cycles_excess": _mean(at_best),
+            **_beside(outcomes, against),
+        }
+    return found
+
+
+def _beside(outcomes: list[tuple[Outcome | None, dict[str, Any], Any, int]], against: str) -> dict[str, Any]:
+    """How a column stands beside another one, cell by cell."""
+    pairs = [(o, row[against][k]) for o, row, _, k in outcomes
+             if isinstance(row.get(against), list) and k < len(row[against])]  # fmt: skip
+    if not pairs:
+        return {}
+    fine = [other is None or (own is not None and own["ii"] <= other["ii"]) for own, other in pairs]
+    equal = [(own, other) for own, other in pairs if own and other and own["ii"] == other["ii"]]
+    return {
+        "not_worse": round(sum(fine) / len(fine), 4),
+        "lower_ii": sum(own is not None and (other is None or own["ii"] < other["ii"]) for own, other in pairs),
+        "fewer_cycles": _mean([other["cycles"] / own["cycles"] - 1 for own, other in equal]),
+    }
+
+
+def _best_known(row: dict[str, Any]) -> tuple[int, int] | None:
+    """The lowest II that any column found, and the fewest cycles at it."""
+    cells: list[Outcome] = []
+    for column in COLUMNS:
+        found = row.get(column)
+        cells += [o for o in (found if isinstance(found, list) else [found]) if o]
+    return min(((o["ii"], o["cycles"]) for o in cells), default=None)
+
+
+def _mean(values: list[float]) -> float | None:
+    return round(float(np.mean(values)), 4) if values else None

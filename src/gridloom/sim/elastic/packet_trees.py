@@ -1,0 +1,153 @@
+"""Multicast trees of routed flows, compiled: flows of one source with the same tokens share what their routes share.
+
+A *hop* is a step of a tree: a resource that packets of the tree cross. Flows of a tree whose routes begin with the same
+resources have these hops in common; where the routes part, the tree branches, and it stays apart from then on. The
+first hops of the table are the roots, one for each tree: the packets that wait in their unit.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.int64]
+
+#: For functions that only kernels call: they count no references to arrays, which the kernel keeps.
+borrowing = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+# Columns of the table of hops. First what a tree is: the resource that is crossed (-1: a root), the hop before, the
+# first hop after it, the next hop after the same one, the queue behind it (-1: packets arrive), the vectors of a packet
+# and the first flow that ends there.
+H_LINK: Final = 0
+H_PARENT: Final = 1
+H_CHILD: Final = 2
+H_NEXT: Final = 3
+H_QUEUE: Final = 4
+H_SIZE: Final = 5
+H_FLOW: Final = 6
+# Then what a run changes: whether a packet is there that may cross now, how many of the next hops have not taken the
+# front packet yet, the cycle in which the last of these is through with it; for roots the packets that wait.
+H_READY: Final = 7
+H_PENDING: Final = 8
+H_END: Final = 9
+H_WAITING: Final = 10
+H_COLUMNS: Final = 12
+
+
+class Routes(NamedTuple):
+    """The links of each flow, in order (CSR): row f is the route of flow f from its source on, at least one link.
+
+    The last rows are those of readers: a DRAM channel and a port each.
+    """
+
+    start: Words
+    links: Words
+    readers: int
+
+
+class Places(NamedTuple):
+    """What of a fabric says where routes lead; the fields are those of `fabric.Fabric`."""
+
+    link_to: Words
+    bank: Words
+    channel: Words
+    banks: int
+    #: The number of links, which is also the first queue of reads, and the first port.
+    links: int
+    ports: int
+
+
+class Trees(NamedTuple):
+    """The hops of all trees, the next flow that ends at the same hop, and the hops of each resource (CSR)."""
+
+    hops: Words
+    next_flow: Words
+    link_start: Words
+    link_hops: Words
+
+
+@borrowing
+def _step(hops: Words, at: int, link: int, queue: int, size: int, count: int) -> tuple[int, int]:
+    """Go from a hop over a resource; returns the hop there and the number of hops, one more where it is new."""
+    child = hops[at, H_CHILD]
+    while child >= 0:
+        if hops[child, H_LINK] == link:
+            return child, count
+        child = hops[child, H_NEXT]
+    hops[count, H_LINK] = link
+    hops[count, H_PARENT] = at
+    hops[count, H_NEXT] = hops[at, H_CHILD]
+    hops[count, H_QUEUE] = queue
+    hops[count, H_SIZE] = size
+    hops[at, H_CHILD] = count
+    return count, count + 1
+
+
+@borrowing
+def _last(places: Places, tile: int, operand: int) -> int:
+    """The resource behind the last link of a route: a bank, a DRAM channel, or none."""
+    if places.bank[tile] >= 0:
+        return int(places.bank[tile] + operand % places.banks)
+    return int(places.channel[tile])
+
+
+@borrowing
+def _grow(
+    hops: Words, count: int, f: int, tree: int, size: int, operand: int, routes: Routes, places: Places
+) -> tuple[int, int]:
+    """Add the route of a flow to its tree; returns the hop at which it ends and the number of hops."""
+    start, stop = routes.start[f], routes.start[f + 1]
+    at = tree
+    if f >= len(routes.start) - 1 - routes.readers:
+        port = routes.links[start + 1]
+        at, count = _step(hops, at, routes.links[start], places.links + port - places.ports, size, count)
+        return _step(hops, at, port, -1, size, count)
+    last = _last(places, places.link_to[routes.links[stop - 1]], operand)
+    for k in range(start, stop):
+        link = routes.links[k]
+        queue = link if k + 1 < stop or last >= 0 else -1
+        at, count = _step(hops, at, link, queue, size, count)
+    if last >= 0:
+        at, count = _step(hops, at, last, -1, size, count)
+    return at, count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def grow_trees(
+    order: Words, tree: Words, sizes: Words, operand: Words, routes: Routes, places: Places, resources: int
+) -> Trees:
+    """Return the trees of routed flows. Linear in the hops.
+
+    ``tree[f]`` is the tree of flow f, ``sizes[t]`` the vectors of a packet of tree t, ``operand[f]`` the input of its
+    target; ``order`` lists the flows tree by tree. The flows of a resource take turns in the order of their hops.
+    """
+    flows, trees = len(order), len(sizes)
+    hops = np.full((trees + len(routes.links) + 2 * flows + 1, H_COLUMNS), -1, dtype=np.int64)
+    next_flow = np.full(flows, -1, dtype=np.int64)
+    for t in range(trees):
+        hops[t, H_SIZE] = sizes[t]
+    count = trees
+    for k in range(flows):
+        f = order[k]
+        at, count = _grow(hops, count, f, tree[f], sizes[tree[f]], operand[f], routes, places)
+        next_flow[f] = hops[at, H_FLOW]
+        hops[at, H_FLOW] = f
+    for h in range(count):
+        hops[h, H_READY] = 0
+        hops[h, H_PENDING] = 0
+        hops[h, H_WAITING] = 0
+    link_start = np.zeros(resources + 1, dtype=np.int64)
+    for h in range(trees, count):
+        link_start[hops[h, H_LINK] + 1] += 1
+    for link in range(resources):
+        link_start[link + 1] += link_start[link]
+    at_link = link_start[:-1].copy()
+    link_hops = np.empty(count + 1, dtype=np.int64)
+    for h in range(trees, count):
+        link = hops[h, H_LINK]
+        link_hops[at_link[link]] = h
+        at_link[link] += 1
+    return Trees(hops[:count], next_flow, link_start, link_hops)

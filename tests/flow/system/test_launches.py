@@ -1,0 +1,86 @@
+"""Launches in IR and C, without a simulator: what is rewritten, counted and declared."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gridloom.errors import OptionError
+from gridloom.flow.functions.data import read_arguments
+from gridloom.flow.system.build import array_sources, launchable, linked, main_text
+from gridloom.flow.system.command import prepared
+from gridloom.flow.system.host_access import host_access
+from gridloom.flow.system.ir_text import parse
+from gridloom.flow.system.plan import planned
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+
+pytest.importorskip("llvmlite")
+
+SOURCE = """
+int total(const int *restrict x, int *restrict y, int n, int k) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) { y[i] = x[i] * k; sum += x[i]; }
+  return sum + y[0];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("system") / "total.c"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compiled(source: Path):
+    return prepared(f"{source}:total", "torus:2x2", seed=1, effort=2000)
+
+
+def test_ir_loses_what_it_promised(source: Path):
+    text = parse(compile_to_ir(source)).text()
+    assert "define" in text and "@total(" in text
+    for word in ("noalias", "readonly", "captures", "!dbg", "#dbg", "!tbaa", "memory(", "attributes"):
+        assert word not in text
+
+
+def test_a_loop_is_launched_and_stays_for_the_core(compiled, source: Path):
+    plan = launchable(planned(compiled, None), compile_to_ir(source))
+    sources = array_sources(plan, compile_to_ir(source), "int main(void) { return 0; }")
+    assert sources.ir.count("call i32 @gl_loop_0(") == 1
+    assert "declare i32 @gl_loop_0(i32, " in sources.ir
+    assert "define internal i32 @gl_trip_0(" in sources.ir
+    assert sources.ir.count("call void @gl_end()") == 1
+    assert "int gl_loop_0(uint32_t n, " in sources.c_files["loops.c"]
+    assert "if (n < 1u) return gl_decline();" in sources.c_files["loops.c"]
+
+
+def test_what_the_core_reads_goes_back_after_a_launch(compiled):
+    (loop,) = [loop for loop in compiled.loops if loop.mapping is not None]
+    graph = loop.plan.graph
+    access = host_access(loop.plan.loop.function, loop.plan.loop.blocks)
+    assert access.reads_of(graph.bases["y"]) and not access.writes_of(graph.bases["y"])
+    assert not access.reads_of(graph.bases["x"])
+
+
+def test_the_rewritten_function_compiles_for_the_core(compiled, source: Path):
+    if shutil.which("riscv64-unknown-elf-gcc") is None:
+        pytest.skip("GCC for RISC-V is not installed")
+    arguments = read_arguments(compiled.signature, {"n": 40, "k": 3}, 1)
+    ir = compile_to_ir(source)
+    plan = launchable(planned(compiled, arguments, always=True), ir)
+    assert len(linked(array_sources(plan, ir, main_text(compiled, arguments)), source)) > 1000
+
+
+def test_a_file_without_main_needs_a_function(source: Path):
+    with pytest.raises(OptionError, match=r"has no main; write .*total\.c:FUNCTION"):
+        prepared(str(source), "torus:2x2")
+
+
+def test_an_inlined_function_is_asked_for(tmp_path: Path):
+    path = tmp_path / "app.c"
+    path.write_text("static int f(int x) { return x + 1; }\nint main(void) { return f(2); }\n")
+    with pytest.raises(OptionError, match="clang inlines small functions, so write __attribute__"):
+        prepared(str(path), "torus:2x2")
