@@ -58,7 +58,7 @@ _FILLED = 0.95
 # The multiple of the bound at which blocks are mapped first under a time limit, and the part of the limit in which some
 # mapping has to be found.
 _EASY = 4
-_FIRST = 1 / 8
+_FIRST = 1 / 4
 
 # Moves per node of a block: of the first try at an II, and the factor from pass to pass.
 _MOVES = 150
@@ -141,9 +141,9 @@ class _Cells:
         self.config = config
         self.clock = clock
         self.bound = bound
+        self.plans = list(self._plans())
         #: What ends the search of a block: the run, or before the first mapping a part of it.
         self.until = clock if clock.remaining is None else clock.slice(_FIRST * clock.remaining)
-        self.plans = list(self._plans())
 
     def best(self) -> Mapping | None:
         """The mapping of the lowest II: upwards from the bound with little effort, then below that with more.
