@@ -494,7 +494,7 @@ def _resting(links: Words, link: int, cycle: int) -> int:
     if links[link, L_REST_EVERY] == 0:
         return 0
     at = (cycle + links[link, L_REST_PHASE]) % links[link, L_REST_EVERY]
-    return max(0, links[link, L_REST_CYCLES] - at)
+    return max(0, int(links[link, L_REST_CYCLES] - at))
 
 
 @borrowing
@@ -514,7 +514,7 @@ def _chosen(network: Network, trees: Trees, link: int, fair: bool) -> int:
             if q < 0 or queues[q, Q_USED] + hops[h, H_SIZE] <= queues[q, Q_CAPACITY]:
                 if fair:
                     links[link, L_TURN] = place
-                return h
+                return int(h)
     return -1
 
 

@@ -90,8 +90,8 @@ def _step(hops: Words, at: int, link: int, queue: int, size: int, count: int) ->
 def _last(places: Places, tile: int, operand: int) -> int:
     """The resource behind the last link of a route: a bank, a DRAM channel, or none."""
     if places.bank[tile] >= 0:
-        return places.bank[tile] + operand % places.banks
-    return places.channel[tile]
+        return int(places.bank[tile] + operand % places.banks)
+    return int(places.channel[tile])
 
 
 @borrowing
