@@ -494,7 +494,7 @@ def _resting(links: Words, link: int, cycle: int) -> int:
     if links[link, L_REST_EVERY] == 0:
         return 0
     at = (cycle + links[link, L_REST_PHASE]) % links[link, L_REST_EVERY]
-    return int(max(0, links[link, L_REST_CYCLES] - at))
+    return max(0, int(links[link, L_REST_CYCLES] - at))
 
 
 @borrowing
