@@ -95,6 +95,18 @@ def engine(nodes: list[tuple[str, tuple[str, ...]]], places: dict[str, tuple[str
     return sketch(dfg, spec or "streaming-engine:8,spokes=4", places, {}, ii=2)
 
 
+def two_ops(instructions: int) -> Mapping:
+    """An add and a multiplication on one tile, whose operands are live-ins of the tile memory."""
+    dfg = Dfg(
+        name="two_ops",
+        domain="i32",
+        nodes=(Node(id="v", op="livein"), Node(id="a", op="add"), Node(id="m", op="mul")),
+        edges=tuple(Edge(source="v", target=target, operand=k) for target in ("a", "m") for k in (0, 1)),
+    )
+    places = {"a": ("t_0", 0), "m": ("t_0", 1)}
+    return sketch(dfg, f"streaming-engine:8,spokes=4,instructions={instructions}", places, {}, ii=2)
+
+
 def waiting(delays: int) -> Mapping:
     """c's operands come from two tiles and wait 3 cycles each: at II 2 two registers each in the worse slot."""
     dfg = Dfg(
@@ -283,6 +295,7 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
         lambda: with_route(made.torus(), "v->w", fifo=1),
         lambda: with_route(made.rdu(), "g->e", fifo=1),
     ],
+    "instruction-ram": [lambda: two_ops(1)],
     "delays": [lambda: waiting(3), lambda: made.streaming("streaming-engine:4,spokes=4,delays=1")],
     "order": [lambda: ordered(1), lambda: ordered(0)],
     "pair-time": [lambda: ordered(1, "pair"), lambda: ordered(3, "pair")],

@@ -68,7 +68,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("vpr", vpr, "Write files for VPR, and compare its placements."),
     ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),
-    ("estimate", estimate, "Estimate the columns that a graph needs, or the II of a loop."),
+    ("estimate", estimate, "Estimate the columns of a graph or the II of a loop."),
     ("mappability-figure", mappability_figure, "Chart the mappable share of graphs by their size."),
     ("train", train, "Train a model, or make the data it learns from."),
     ("eval", evaluate, "Measure a model on data it has not seen."),

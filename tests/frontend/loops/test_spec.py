@@ -30,8 +30,8 @@ def test_a_text_names_a_loop(text: str, spec: LoopSpec):
 
 
 C_KEYS = (
-    "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, reduced=true|false, memory=arrays|streams, "
-    "size.ARRAY=N or range.NAME=LOW..HIGH"
+    "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, interchange=true|false, reduced=true|false, "
+    "memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
 )
 PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
 
