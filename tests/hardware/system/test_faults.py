@@ -46,6 +46,7 @@ def test_a_bus_error_of_a_read(bench: SystemBench):
     driver.start_read(0, Pattern(DATA, 100), 0)
     assert fault(driver, bench) == "BUS_READ"
     assert bench.fetch(BASE, SIZE) == memory
+    bench.answer_errors(1, 0)
     works_again(driver, bench)
 
 
@@ -152,6 +153,36 @@ def test_a_stop_leaves_memory_alone(bench: SystemBench):
     at = RESULT - BASE
     assert left[:at] == memory[:at] and left[at + 400 :] == memory[at + 400 :]
     bench.wait_at_random(0)
+    works_again(driver, bench)
+
+
+@pytest.mark.parametrize("write", [False, True])
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_stop_while_the_bus_holds_a_burst(bench: SystemBench, write: bool, size: int):
+    """The stop comes 0 to 47 cycles after the start, while the bus holds what it was given."""
+    memory, driver = filled(bench), driver_of(bench)
+    at = RESULT - BASE
+    for after in range(48):
+        if write:
+            driver.start_write(0, Pattern(RESULT, 100, size=size), 0)
+        else:
+            driver.start_read(0, Pattern(DATA, 100, size=size), 0)
+        bench.tick(after)
+        bench.hang(True)
+        bench.tick(after % 5)
+        driver.stop()
+        bench.hang(False)
+        bench.tick(100)
+        left = bench.fetch(BASE, SIZE)
+        assert left[:at] == memory[:at] and left[at + 100 * size :] == memory[at + 100 * size :]
+        assert driver.read("CHANNELS") == 0
+        # What is moved next comes and goes whole.
+        driver.start_read(0, Pattern(DATA, 100), 0)
+        driver.wait_channels()
+        driver.start_write(0, Pattern(RESULT, 100), 0)
+        driver.wait_channels()
+        assert bench.fetch(RESULT, 400) == bench.fetch(DATA, 400)
+        bench.store(BASE, memory)
     works_again(driver, bench)
 
 

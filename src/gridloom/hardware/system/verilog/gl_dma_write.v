@@ -51,7 +51,7 @@ module gl_dma_write #(
     end
 
     // A burst: its address and its data go out side by side, then its response is awaited.
-    reg bursting;
+    reg bursting, stopped;
     wire issue = found && !stop && !bursting;
     genvar c;
     generate
@@ -63,7 +63,8 @@ module gl_dma_write #(
                 .rows(rows[c*32 +: 32]), .row_stride(row_stride[c*32 +: 32]), .size(format[c*3 +: 2]),
                 .active(active[c]), .at(at[c*32 +: 32]), .burst(burst[c*5 +: 5]));
             assign busy[c] = active[c] || (bursting && current == c[CHANNEL_BITS-1:0]);
-            assign pop[c] = takes && !dead && current == c[CHANNEL_BITS-1:0];
+            // `stop` empties the queues, so that a burst that dies takes nothing out of them.
+            assign pop[c] = takes && !dead && !stopped && current == c[CHANNEL_BITS-1:0];
         end
     endgenerate
     wire [31:0] to = at[chosen*32 +: 32];
@@ -133,7 +134,6 @@ module gl_dma_write #(
         end
     end
     // A stop that came while a beat waited is remembered until it can take effect.
-    reg stopped;
     always @(posedge clk)
         if (rst || !bursting) stopped <= 1'b0;
         else if (stop) stopped <= 1'b1;
