@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests import hand_mappings as hand
 
+from gridloom.archs import build
 from gridloom.dfg.interpreter import Stimulus, interpret
 from gridloom.mapping import configure, json_format
 from gridloom.sim import run, simulate
@@ -101,7 +104,20 @@ def test_three_rows_give_the_values_derived_by_hand() -> None:
 
 
 def test_slowest_stage_sets_the_period_of_the_two_stage_pipeline() -> None:
-    assert simulate(hand.rdu_two_stages()).period == 8
+    # A channel that takes a cycle per vector reads the 4 vectors of a firing in 4 cycles, and the elementwise needs 5,
+    # so the gemm's 8 are the most. Reads come 100 cycles late, but 64 vectors are read ahead: 16 firings, 128 cycles.
+    mapping = hand.rdu_two_stages()
+    assert simulate(replace(mapping, arch=build("rdu:2x2,dram_cycles=1"))).period == 8
+
+
+def test_channel_of_the_dram_sets_the_period_of_the_two_stage_pipeline() -> None:
+    # The channel of x takes 3 cycles for each of the 4 vectors of a firing: 12, more than the gemm's 8. y is written
+    # over the other channel, and neither rests within the run of less than 1000 cycles: the first time is that of the
+    # second one, in cycle 7800 - 350 - 7800 / 2 = 3550.
+    verdict = simulate(hand.rdu_two_stages())
+    assert verdict.period == 4 * 3
+    gemm = next(unit for unit in verdict.units if unit.node == "g")
+    assert gemm.busy == 8 * gemm.firings
 
 
 @pytest.mark.parametrize("name", [n for n in hand.LEGAL if not n.startswith("rdu")])

@@ -182,7 +182,7 @@ TO_S = "pe_0_0.out@2 pe_0_0>pe_1_0@2 pe_1_0>pe_1_1@3 pe_1_1.in0@3"
 
 #: Ways from switch sw_1_1 back to it.
 AROUND = "sw_1_1>sw_1_2 sw_1_2>sw_0_2 sw_0_2>sw_0_1 sw_0_1>sw_1_1"
-ANOTHER = "sw_1_1>sw_2_1 sw_2_1>sw_2_2 sw_2_2>sw_1_2 sw_1_2>sw_1_1#1"
+ANOTHER = "sw_1_1>sw_2_1 sw_2_1>sw_2_2 sw_2_2>sw_1_2 sw_1_2>sw_1_1"
 
 #: kind -> a mapping that breaks it, once or in several ways.
 DAMAGED: dict[str, list[Callable[[], Mapping]]] = {

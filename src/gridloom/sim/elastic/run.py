@@ -34,6 +34,8 @@ from gridloom.sim.elastic.token_kernel import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
 _LISTED: Final = 8
+#: Operation classes of compute units.
+_COMPUTE: Final = ("gemm", "vector")
 _MAX_CYCLES: Final = 2_000_000_000
 _MAX_FIRINGS: Final = 50_000_000
 #: Steps of the cycle loop that a run may take; longer ones run fewer iterations, but no fewer than these.
@@ -421,15 +423,26 @@ class TokenNetwork:
     def period(self) -> float:
         """Cycles per iteration over the middle half of the run: buffers fill before it, and empty after it.
 
+        It is no shorter than what the slowest compute unit needs: where a DRAM channel rests just before the middle
+        half, the iterations that it held up come late into it, and the run catches up within it.
+        """
+        nodes = [(self.dfg.nodes[slot.node], n) for slot, n in zip(self.slots, self.repeats)]
+        slowest = max((node.work * n for node, n in nodes if self.dfg.op_class(node.id) in _COMPUTE), default=1)
+        cycles, iterations = self.middle()
+        return max(cycles / iterations, float(slowest))
+
+    def middle(self) -> tuple[int, int]:
+        """Cycles and iterations of the middle half of the run.
+
         An iteration ends when the last unit has done its part. Runs too short for a middle half have the cycles of the
-        whole run.
+        whole run as those of one iteration.
         """
         ends = self.finished[: len(self.slots)].max(axis=0)
         first = max(self.iterations // 4, 1)
         last = self.iterations - self.iterations // 4
         if last <= first:
-            return float(ends[-1])
-        return float(ends[last - 1] - ends[first - 1]) / (last - first)
+            return int(ends[-1]), 1
+        return int(ends[last - 1] - ends[first - 1]), last - first
 
     def stuck(self) -> str | None:
         """Who waits for whom, when a run came to a stop; None when it came to its end.
