@@ -52,8 +52,8 @@ class InitiationConfig:
     #: Folds of the cross-validation; a family is in one fold. 0: the shipped weights alone, on all labels.
     folds: int = 5
     #: Boosted trees, their depth and the rate at which they are added.
-    trees: int = 60
-    depth: int = 2
+    trees: int = 300
+    depth: int = 4
     rate: float = 0.1
     #: The probability from which on an II counts as reachable.
     level: float = 0.5
