@@ -258,6 +258,11 @@ class Machine:
         if item.opcode == "store":
             self.memory.store(operands[1], operands[0], item.operands[0].type)
             return None
+        if item.opcode == "alloca":
+            name = f"local {item.name}"
+            kind = item.text.partition("alloca ")[2].partition(", align")[0]
+            self.memory.objects[name] = bytearray(Layout(self.module.structs).size(kind))
+            return name, 0
         if item.opcode == "getelementptr":
             return self.step(item, operands)
         if item.opcode == "icmp":
@@ -357,6 +362,10 @@ class Machine:
                 found[stem] = np.copysign(x, single(b))
             if stem in ("minnum", "maxnum"):
                 found[stem] = (np.fmin if stem == "minnum" else np.fmax)(x, single(b))
+            if stem in ("minimum", "maximum"):
+                y = single(b)
+                ordered = sorted((x, y), key=lambda z: (float(z), not np.signbit(z)))
+                found[stem] = np.float32(np.nan) if np.isnan(x) or np.isnan(y) else ordered[stem == "maximum"]
             return pattern(found[stem])
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         rules = {
