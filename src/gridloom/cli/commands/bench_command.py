@@ -113,6 +113,7 @@ def bench(
     from gridloom.flow.bench.run import narrowed, with_budget
     from gridloom.flow.bench.suite import load_suite
     from gridloom.flow.options import parse_settings
+    from gridloom.run import ExecutorSpec
 
     check_writable([("--csv", csv), ("--store", store)])
     if suite.partition(":")[0] == "area":
@@ -134,30 +135,35 @@ def bench(
     asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
-        from gridloom.run import ExecutorSpec
 
-        executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
-        return bench_functions(asked, _folder(folder), executor, csv, as_json)
+        return bench_functions(asked, _folder(folder), ExecutorSpec.parse(jobs=jobs, cluster=cluster), csv, as_json)
     reports = [
         _run(asked, name, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder),
              processor=compared)
         for name in names
     ]  # fmt: skip
-    report = replace(
-        reports[0],
-        rows=[row for part in reports for row in part.rows],
-        interrupted=any(part.interrupted for part in reports),
-    )
+    report = _joined(reports)
     comparison = None if golden is None else judge(report.rows, golden, tolerances)
     if csv is not None:
         write_and_tell({csv: table(report.rows)})
     _draw(report, wanted)
+    _tell(report, comparison, as_json)
+    return _status(asked, report, comparison)
+
+
+def _joined(reports: list[Report]) -> Report:
+    """The reports of several mappers on one suite as one."""
+    rows = [row for part in reports for row in part.rows]
+    return replace(reports[0], rows=rows, interrupted=any(part.interrupted for part in reports))
+
+
+def _tell(report: Report, comparison: Comparison | None, as_json: bool) -> None:
+    """Print a report, and how it compares with golden results."""
     if as_json:
         record = report.to_dict()
         print(json.dumps(record if comparison is None else {**record, "comparison": comparison.to_dict()}))
     else:
         print("\n".join(describe(report, comparison)))
-    return _status(asked, report, comparison)
 
 
 def _words(text: str | None) -> list[str]:
