@@ -20,15 +20,15 @@ from tests.flow.functions.differential import check
 PART = 50
 
 
-def stored(path: Path) -> dict[int, dict[str, Any]]:
-    """The parts of a store by their first seed. A line that was cut off when the run was stopped is left out."""
+def stored(path: Path, key: str = "first") -> dict[int, dict[str, Any]]:
+    """The rows of a store by their first seed. A line that was cut off when the run was stopped is left out."""
     found: dict[int, dict[str, Any]] = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         try:
             row = json.loads(line)
         except ValueError:
             continue
-        found[row["first"]] = row
+        found[row[key]] = row
     return found
 
 

@@ -18,18 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.flow.test_random_descriptions import run as all_the_way
-
-
-def stored(path: Path) -> dict[int, dict[str, Any]]:
-    """The descriptions of a store by their seed. A line that was cut off when the run was stopped is left out."""
-    found: dict[int, dict[str, Any]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        found[row["seed"]] = row
-    return found
+from tests.fuzz.c_functions import stored
 
 
 def taken(seed: int) -> dict[str, Any]:
@@ -50,7 +39,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300, help="how many descriptions")
     parser.add_argument("--store", type=Path, required=True, help="file of results, one line for each description")
     options = parser.parse_args()
-    rows = stored(options.store)
+    rows = stored(options.store, "seed")
     seeds = range(options.first, options.first + options.count)
     for seed in seeds:
         if seed not in rows:

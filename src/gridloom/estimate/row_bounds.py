@@ -80,18 +80,24 @@ def upon(rows: Iterable[int], heard: int) -> int:
     return ranked[0] if ranked else 0
 
 
-def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> tuple[list[int], list[int]]:
-    """For each node the lowest row in which it can sit, and rows that what depends on it takes above it.
-
-    The first is proved, the second a guess: of the operands of an op the highest share its row. Both are 0 for what is
-    not an op. ``edges`` without cycles.
-    """
+def _between_ops(is_op: Sequence[bool], edges: Iterable[tuple[int, int]]) -> tuple[list[set[int]], list[list[int]]]:
+    """For each node the ops that it reads and the ops that read it; a pair counts once."""
     makers: list[set[int]] = [set() for _ in is_op]
     readers: list[list[int]] = [[] for _ in is_op]
     for a, b in edges:
         if is_op[a] and is_op[b] and a not in makers[b]:
             makers[b].add(a)
             readers[a].append(b)
+    return makers, readers
+
+
+def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> tuple[list[int], list[int]]:
+    """For each node the lowest row in which it can sit, and rows that what depends on it takes above it.
+
+    The first is proved, the second a guess: of the operands of an op the highest share its row. Both are 0 for what is
+    not an op. ``edges`` without cycles.
+    """
+    makers, readers = _between_ops(is_op, edges)
     waiting = [len(mine) for mine in makers]
     order = [n for n, count in enumerate(waiting) if count == 0]
     lowest, above = [0] * len(waiting), [0] * len(waiting)
@@ -187,12 +193,7 @@ class _Climb:
 
     def __init__(self, is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: int) -> None:
         self.heard = heard
-        makers: list[set[int]] = [set() for _ in is_op]
-        readers: list[list[int]] = [[] for _ in is_op]
-        for a, b in edges:
-            if is_op[a] and is_op[b] and a not in makers[b]:
-                makers[b].add(a)
-                readers[a].append(b)
+        makers, readers = _between_ops(is_op, edges)
         waiting = [len(mine) for mine in makers]
         order = [n for n, count in enumerate(waiting) if count == 0]
         for n in order:
