@@ -119,8 +119,8 @@ def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: 
 def register_rows(arch: Arch) -> tuple[int, ...]:
     """For each constant register the lowest row whose ops its value can get to, in ascending order.
 
-    Empty where the array has no such registers, or where values can come down. Walks back from the operands of PEs, those
-    of the lowest row first, so that each arc is taken once.
+    Empty where the array has no such registers, or where values can come down. Walks back from the operands of PEs,
+    those of the lowest row first, so that each arc is taken once.
     """
     if heard_in_row(arch) is None:
         return ()
