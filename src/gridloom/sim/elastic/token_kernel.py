@@ -93,8 +93,8 @@ class Ways(NamedTuple):
     """The trees that packets follow. No kernel writes to it.
 
     ``shares`` lists the hops of each resource in the order of their turns, ``counters`` the counters of flows that each
-    hop raises, ``after`` the hops that follow each hop, ``firsts`` those that each tree begins with, and ``of_unit`` the
-    trees of each unit (all CSR). ``queues`` lists the queues behind some hop.
+    hop raises, ``after`` the hops that follow each hop, ``firsts`` those that each tree begins with, and ``of_unit``
+    the trees of each unit (all CSR). ``queues`` lists the queues behind some hop.
     """
 
     trees: Words
