@@ -51,6 +51,7 @@ def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
     module = parse(ir)
     counts: list[str] = []
     declared = ["declare void @gl_enter()", "declare void @gl_leave()", "declare void @gl_end()",
+                "declare void @gl_sync()",
                 "declare void @gl_buffer(ptr, i32)", "declare void @gl_drop(ptr)",
                 "@gl_out = external global [0 x i32]"]  # fmt: skip
     by_function: dict[str, list[LaunchSite]] = {}

@@ -40,9 +40,10 @@ class SystemPlan:
     reasons: tuple[str, ...]
 
 
-def without_jams(compiled: Compiled) -> Compiled:
-    """The function without launches side by side, which the driver does not do."""
-    loops = [loop for loop in compiled.loops if loop.plan.jam == 1]
+def launched_singly(compiled: Compiled) -> Compiled:
+    """The function without launches side by side, exchanged loops and a loop controller, which the driver has not."""
+    loops = [loop for loop in compiled.loops
+             if loop.plan.jam == 1 and loop.plan.interchange is None and not loop.plan.controls]  # fmt: skip
     path = getattr(compiled.native, "path", None)
     made = finished(compiled.program, compiled.signature, compiled.arch, loops, None)
     made.native = compiled.native

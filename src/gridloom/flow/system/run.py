@@ -28,7 +28,9 @@ class SystemRun:
     stalled: int
     configuring: int
     loading: int
-    moving: int
+    #: Cycles in which only data moved, and in which the core only waited.
+    transfer: int
+    waiting: int
     #: Whether the array works on streams instead of a data memory.
     streams: bool
     #: Cycles on the core alone, by compiler.
@@ -42,11 +44,6 @@ class SystemRun:
     def core_alone(self) -> int:
         """The fewest cycles of the core alone."""
         return min(self.alone.values())
-
-    @property
-    def transfer(self) -> int:
-        """Cycles of data movement: DMA of arrays; of streams, which move while the array runs, those that it waited."""
-        return self.stalled if self.streams else self.moving
 
     @property
     def configuration(self) -> int:
@@ -65,8 +62,8 @@ class SystemRun:
 
     @property
     def speedup_without_transfers(self) -> float:
-        """The same without the cycles of data movement."""
-        return self.core_alone / max(1, self.cycles - self.transfer)
+        """The same without the cycles of data movement, but for those in which the core had work of its own."""
+        return self.core_alone / max(1, self.cycles - min(self.transfer, self.waiting))
 
 
 def run_function_on_system(
@@ -79,7 +76,7 @@ def run_function_on_system(
     """
     arguments = read_arguments(compiled.signature, given, seed)
     path = Path(compiled.program.file)
-    ir = compile_to_ir(path)
+    ir = compile_to_ir(path, unrolled=compiled.program.unrolled)
     plan = launchable(planned(compiled, arguments, always=always), ir)
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
@@ -109,7 +106,7 @@ def system_run(
     plan: SystemPlan, shown: ProgramRun, alone: Mapping[str, int], differences: tuple[str, ...]
 ) -> SystemRun:
     """The record of a run, from what the program reported."""
-    names = ("cycles", "busy", "stalled", "configuring", "loading", "moving")
+    names = ("cycles", "busy", "stalled", "configuring", "loading", "transfer", "waiting")
     numbers = {name: shown.numbers[name] for name in names}
     return SystemRun(
         function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
