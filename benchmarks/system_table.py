@@ -30,8 +30,8 @@ FUNCTIONS = Path(__file__).resolve().parents[1] / "examples" / "functions"
 #: Functions whose name is not that of their file.
 NAMES = {"threshold": "first_above"}
 
-#: Function -> numbers, and arrays as (elements, least, greatest). Signals have 1,600 to 4,096 samples, images 32 rows of
-#: 128 pixels; matrices have the size that the source declares.
+#: Function -> numbers, and arrays as (elements, least, greatest). Signals have 1,600 to 4,096 samples, images 32 or 64
+#: rows of 128 pixels; matrices have the size that the source declares.
 DATA: dict[str, dict[str, Any]] = {
     "gradient": {"image": (4096, 0, 255), "dx": (4096, 0, 0), "dy": (4096, 0, 0), "width": 128, "height": 32},
     "conv_2d": {"in": (4096, 0, 255), "out": (4096, 0, 0), "weights": (9, -128, 127), "width": 128, "height": 32,
@@ -39,8 +39,8 @@ DATA: dict[str, dict[str, Any]] = {
     "median_filter": {"in": (4096, -32768, 32767), "out": (4096, 0, 0), "width": 128, "height": 32},
     "susan_edges": {"image": (4096, 0, 255), "edges": (4096, 0, 255), "width": 128, "height": 32, "threshold": 20},
     "blend": {"h": 32, "w": 128, "in": (4096, 0, 255), "weights": (128, 0, 255), "out": (4096, 0, 0)},
-    "histogram_equalise": {"image": (4096, 0, 99), "n": 4096, "counts": (256, 0, 0)},
-    "fir_q15": {"x": (384, -4096, 4095), "h": (128, -4096, 4095), "y": (256, 0, 0), "n": 256, "taps": 128},
+    "histogram_equalise": {"image": (8192, 0, 99), "n": 8192, "counts": (256, 0, 0)},
+    "fir_q15": {"x": (512, -4096, 4095), "h": (256, -4096, 4095), "y": (256, 0, 0), "n": 256, "taps": 256},
     "autocorrelation": {"s": (1600, -32767, 32767), "n": 1600, "sums": (9, 0, 0)},
     "polynomial": {"c": (5, -9, 9), "x": (4096, -99, 99), "y": (4096, 0, 0), "n": 4096},
     "threshold": {"x": (4096, -999, 999), "y": (4096, 0, 0), "n": 4096, "threshold": 990},
@@ -51,8 +51,8 @@ DATA: dict[str, dict[str, Any]] = {
     "bitcount": {"words": (2048, 0, 2**32 - 1), "n": 2048},
     "crc32": {"data": (4096, 0, 255), "n": 4096, "table": (256, 0, 0)},
     "sieve": {"composite": (8192, 0, 255), "n": 8192},
-    "kmeans": {"n": 256, "k": 64, "x": (256, -1000, 1000), "y": (256, -1000, 1000), "cx": (64, -1000, 1000),
-               "cy": (64, -1000, 1000), "label": (256, 0, 63), "sums": (192, 0, 0)},
+    "kmeans": {"n": 128, "k": 128, "x": (128, -1000, 1000), "y": (128, -1000, 1000), "cx": (128, -1000, 1000),
+               "cy": (128, -1000, 1000), "label": (128, 0, 127), "sums": (384, 0, 0)},
     "levenshtein": {"a": (64, 97, 122), "n": 64, "b": (256, 97, 122), "m": 256, "row": (257, 0, 0)},
     "fft": {"re": (256, -999, 999), "im": (256, -999, 999), "cosine": (128, -256, 256), "sine": (128, -256, 256),
             "n": 256},

@@ -254,11 +254,11 @@ def linked(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
         return _link(folder, sources, ["function.o"])
 
 
-def linked_by_gcc(compiled: Compiled, main: str, path: Path, level: str) -> bytes:
+def linked_by_gcc(compiled: Compiled, main: str, path: Path, flags: Sequence[str]) -> bytes:
     """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
     with _folder() as name:
         folder = Path(name)
-        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", level, "-isystem",
+        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", *flags, "-isystem",
                    str(_PICOLIBC / "include"), "-I", str(path.resolve().parent)]  # fmt: skip
         text = path.read_text(encoding="utf-8")
         (folder / "source.c").write_text(text.replace("static inline", "static"), encoding="utf-8")

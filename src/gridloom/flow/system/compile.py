@@ -47,9 +47,7 @@ def _on_core(compiled: Compiled) -> int:
     return sum(loop.mapping is None for loop in compiled.loops if not loop.plan.loop.children)
 
 
-def _compiled(
-    program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions
-) -> Compiled:
+def _compiled(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:
     signature = read_signature(path, function)
     if memory_of(arch) == "arrays":
         return launched_singly(compile_program(program, signature, arch, path=path, **options))

@@ -185,7 +185,8 @@ class _LoopC:
 
     def _brought(self, count: int) -> list[str]:
         """Bring what is not there, and remember where everything lies."""
-        lines = ["  if (GL_RARELY(fresh)) {", f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
+        lines = ["  if (GL_RARELY(fresh)) {",
+                 f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
                  f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;"]  # fmt: skip
         if not self._relies():
             return [*lines, "  }"]
@@ -193,8 +194,9 @@ class _LoopC:
         for k, array in enumerate(self.graph.arrays):
             if array.name in self._used:
                 first = f"w{k} >> {array.size.bit_length() - 1}"
-                lines += [f"    bound[{k}].first = {first};",
-                          f"    gl_set_livein({self.image.bases.get(array.name, 31)}, windows[{k}].place + ({first}));"]  # fmt: skip
+                register = self.image.bases.get(array.name, 31)
+                lines.append(f"    bound[{k}].first = {first};")
+                lines.append(f"    gl_set_livein({register}, windows[{k}].place + ({first}));")
         return [*lines, "  }"]
 
     def _prologue(self) -> list[str]:
@@ -287,8 +289,9 @@ class _LoopC:
         loop = self.plan.pieces
         assert loop is not None
         registers = self.image.liveouts
+        run = f"gl_run(&image_{self.loop.number}, {self.loop.number + 1}, length)"
         lines = [f"  for (uint32_t length = {FIRST_PIECE};;) {{", *self._set_liveins("    "),
-                 f"    if ((error = gl_run(&image_{self.loop.number}, {self.loop.number + 1}, length))) return gl_fail(error);",
+                 f"    if ((error = {run})) return gl_fail(error);",
                  f"    if (gl_liveout({registers[loop.done]})) break;"]  # fmt: skip
         later = 0
         for item in loop.carried:

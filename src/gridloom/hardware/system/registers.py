@@ -29,8 +29,8 @@ REGISTERS: Final = (
     Register("CONTROL", 0x014, "read, write", "bit 0 enables the system (0 after a reset); writing 1 to bit 1 clears "
              "the counters, to bit 2 stops everything"),
     Register("STATUS", 0x018, "read", "bit 0 enabled, 1 launching or running, 2 configuring, 3 loading an image, "
-             "4 stopped with answers of the bus outstanding, 5 error, 6 a launch waits or is set up, 7 a channel is busy; bits "
-             "15:8 the error"),
+             "4 stopped with answers of the bus outstanding, 5 error, 6 a launch waits or is set up, "
+             "7 a channel is busy; bits 15:8 the error"),
     Register("CHANNELS", 0x01C, "read", "busy channels: bit c read channel c, bit 16 + c write channel c"),
     Register("ERROR", 0x020, "read, write", "the first error since it was cleared; any write clears it"),
     Register("IRQ_ENABLE", 0x024, "read, write", "bit 0 launch done, 1 image loaded, 2 channels idle, 3 error"),
@@ -48,10 +48,12 @@ REGISTERS: Final = (
     Register("BUSY", 0x050, "read", "cycles in which the array ran"),
     Register("STALLED", 0x054, "read", "cycles in which the array waited for a stream"),
     Register("CONFIGURING", 0x058, "read", "cycles in which the array was configured"),
-    Register("LOADING", 0x05C, "read", "cycles in which an image was loaded, and the array neither ran nor was configured"),
+    Register("LOADING", 0x05C, "read", "cycles in which an image was loaded, and the array neither ran nor was "
+             "configured"),
     Register("MOVING", 0x060, "read", "cycles in which a channel was busy"),
     Register("CYCLES", 0x064, "read", "cycles since the counters were cleared"),
-    Register("TRANSFER", 0x068, "read", "cycles in which a channel was busy, and the array neither ran nor was configured"),
+    Register("TRANSFER", 0x068, "read", "cycles in which a channel was busy, and the array neither ran nor was "
+             "configured"),
     Register("WAITING", 0x06C, "read", "cycles in which the core did nothing but read a busy STATUS"),
     Register("STREAMS", 0x070, "read, write", "channels that each launch starts; bits as in CHANNELS"),
     Register("LIVEIN", 0x100, "read, write", "32 words: live-ins of the next launch"),

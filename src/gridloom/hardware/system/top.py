@@ -19,8 +19,8 @@ from gridloom.hardware.system.registers import ID, REGISTERS, VERSION
 SYSTEM: Final = "gridloom_system"
 #: Hand-written modules of a system, beside those of the array.
 MODULES: Final = (
-    "gl_queue", "gl_pattern", "gl_channels", "gl_dma_read", "gl_dma_write", "gl_axil", "gl_images", "gl_launcher", "gl_control",
-    "gl_liveouts",
+    "gl_queue", "gl_pattern", "gl_channels", "gl_dma_read", "gl_dma_write", "gl_axil", "gl_images", "gl_launcher",
+    "gl_control", "gl_liveouts",
 )  # fmt: skip
 
 #: Ports of the slave and of the master: direction, bits, name.
@@ -255,7 +255,8 @@ class _SystemModule:
         # Packets of the unit behind all units are words of the data memory.
         self.body.append(wire(1, "poke", f"cfg_valid && packet[63:48] == 16'h{MEMORY_UNIT:04x}"))
         ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid && !poke", "cfg_packet": "cfg_packet",
-                 "run": "run", "iterations": "run_iterations", "finished": "array_finished", "slot": "slot"}  # fmt: skip
+                 "run": "run", "iterations": "run_iterations", "finished": "array_finished",
+                 "slot": "slot"}  # fmt: skip
         self.body += [wire(packet_bits(h), "cfg_packet", cut), wire(1, "array_finished")]
         for unit, k in stream_ports(h):
             name = f"{names[unit.name]}_stream_{k}"
