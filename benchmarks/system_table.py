@@ -1,7 +1,7 @@
 """Cycles of whole functions on a RISC-V core with an array, as a table of Markdown: `docs/system.md` has its output.
 
     python benchmarks/system_table.py torus:4x4 --out torus.jsonl
-    python benchmarks/system_table.py mesh:4x4 --always --out mesh.jsonl
+    python benchmarks/system_table.py mesh:4x4 --out mesh.jsonl
     python benchmarks/system_table.py --table torus.jsonl mesh.jsonl
 
 The functions are those of the suite `functions`, on data that is larger than the suite's, so that a launch is worth
@@ -68,6 +68,10 @@ DATA: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+#: Functions whose sizes are those of their parameters' types.
+FIXED = ("gemm", "floyd_warshall", "dct_8x8", "syrk", "atax", "bicg", "mvt")
+
+
 def drawn(signature: Any, rows: dict[str, Any], seed: int) -> dict[str, Any]:
     """The arguments of a function, with random elements of the types that the source declares."""
     random = np.random.default_rng(seed)
@@ -109,10 +113,14 @@ def table(files: list[Path]) -> str:
             f"{row['speedup']:.2f} | {row['speedup_without_transfers']:.2f} |"
         )
     for arch in dict.fromkeys(row["arch"] for row in rows):
-        own = [row for row in rows if row["arch"] == arch and "error" not in row]
-        if own:
-            medians = [statistics.median(row[key] for row in own) for key in ("speedup", "speedup_without_transfers")]
-            lines.append(f"| median of {len(own)} | {arch} | | | | | | | | {medians[0]:.2f} | {medians[1]:.2f} |")
+        for fixed in (False, True):
+            own = [row for row in rows if row["arch"] == arch and "error" not in row
+                   and (row["function"] in FIXED) == fixed]  # fmt: skip
+            if own:
+                keys = ("speedup", "speedup_without_transfers")
+                first, second = (statistics.median(row[key] for row in own) for key in keys)
+                what = "of fixed size" if fixed else "of any size"
+                lines.append(f"| median of {len(own)} {what} | {arch} | | | | | | | | {first:.2f} | {second:.2f} |")
     return "\n".join(lines)
 
 
