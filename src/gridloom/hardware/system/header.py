@@ -47,10 +47,15 @@ static inline int gl_ready(void) {
 /* Waits until nothing is under way: all launches have ended, and all that they wrote is in memory. */
 static inline int gl_idle(void) {
   const uint32_t busy = GL_STATUS_RUNNING | GL_STATUS_MOVING;
-  uint32_t found, left = GL_LIMIT;
+  /* Most launches end within a few reads. gl_wait takes over then, and looks for errors, too: a bus that hangs leaves
+   * its channel busy. */
+  uint32_t found, left = 4095;
   do found = GL_REGISTER(GL_STATUS);
   while ((found & busy) && --left);
-  if (GL_RARELY((found & (busy | GL_STATUS_ENABLED | GL_STATUS_ERROR)) != GL_STATUS_ENABLED)) return gl_wait(busy);
+  if (GL_RARELY((found & (busy | GL_STATUS_ENABLED | GL_STATUS_ERROR)) != GL_STATUS_ENABLED)) {
+    int error = gl_wait(busy);
+    if (error) return error;
+  }
   gl_flying = 0;
   return 0;
 }
