@@ -153,7 +153,8 @@ async def transfers_move_what_they_say(dut: Any) -> None:
     while bench.bursts < COUNT:
         source = _pattern(chance, 0, SIZE // 2, 200)
         signed = chance.random() < 0.5
-        place = chance.randrange(64)
+        # The data memory has 256 words, and a pattern up to 200 elements.
+        place = chance.randrange(57)
         await bench.describe(READ, _words(source, signed, place))
         await bench.write(ADDRESS["START"], 1)
         values = [int.from_bytes(memory[p : p + source["size"]], "little", signed=signed) for p in _places(source)]
