@@ -315,6 +315,7 @@ class _UnitModule:
             "W": w, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
             "VALUES": shape.words(p), "VALUE_BITS": value_bits(shape, p), "COUNT_BITS": count_bits(shape, p),
             "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
+            "WAITS": f"32'd{sum(1 << k for k in range(shape.operands) if shape.depth(k))}",
         }  # fmt: skip
         connections = {
             "clk": "clk", "run": "run", "soon_stage": "soon_stage", "soon_past": "soon_past",

@@ -161,8 +161,9 @@ class _Flow:
         return time.perf_counter() - begun
 
     def _place(self) -> float:
+        # router2 negotiates congestion for all nets at once; the default, router1, does not end on arrays of 20,000 LUTs.
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", str(self.seed), "--timing-allow-fail",
-                   "-q"]  # fmt: skip
+                   "--router", "router2", "-q"]  # fmt: skip
         if self.board is None:
             options += [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(SPEED), "--freq", str(TARGET_MHZ),
                         "--out-of-context"]  # fmt: skip
@@ -187,7 +188,9 @@ class _Flow:
 
 def synthesis_script(hardware: Hardware, files: Sequence[str], top: str) -> str:
     """Return the commands by which Yosys turns Verilog files into ``netlist.json``."""
-    read = f"read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
+    # The Verilog names cells of the device where that saves LUTs, so that these have to be known first.
+    cells = "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
+    read = f"{cells}; read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
     synth = f"synth_ecp5 -abc9 -nowidelut -top {top}"
     # Rings of links cross the borders of tiles, and loops are found in the whole only.
     if len(hardware.units) <= FLAT or hardware.has_rings:
