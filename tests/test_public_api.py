@@ -57,7 +57,7 @@ def test_version_is_written_once():
 
 def test_command_line_entry_point_is_callable():
     (entry,) = metadata.entry_points(group="console_scripts", name="gridloom")
-    assert entry.value == "gridloom.cli:main"
+    assert entry.value == "gridloom.cli:run"
     assert callable(entry.load())
 
 

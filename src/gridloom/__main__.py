@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gridloom.cli import main
+from gridloom.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

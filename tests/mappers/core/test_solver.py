@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -51,3 +53,21 @@ def test_model_that_would_take_too_long_to_build_is_not_begun():
     with pytest.raises(solver.OutOfTimeError):
         solver.check_time(10**7, Budget(time_limit=1).start())
     solver.check_time(10**7, Budget(effort=1).start())
+
+
+def test_process_ends_with_its_status_while_a_solve_that_was_left_behind_still_runs() -> None:
+    program = (
+        "import sys, time\n"
+        "from gridloom import cli\n"
+        "from gridloom.mappers.budget import Budget\n"
+        "from gridloom.mappers.core import solver\n"
+        "cp = solver.cp_model()\n"
+        "cp.CpSolver.solve = lambda self, model: time.sleep(60)\n"
+        "def main():\n"
+        "    print(solver.solve(cp.CpModel(), Budget(time_limit=0.1).start(), workers=1).answer)\n"
+        "    return 1\n"
+        "cli.main = main\n"
+        "sys.exit(cli.run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "unknown\n", "")

@@ -37,6 +37,9 @@ _TAKEN_OVER = 3e-6
 # Seconds, and the share of the time limit, after which a solve that was told to end and does not is left behind.
 _GRACE, _GRACE_SHARE = 0.3, 0.03
 
+# Solves that were left behind.
+_left: list[threading.Thread] = []
+
 # How often a solve looks at its budget.
 _TICK = 0.02
 
@@ -138,6 +141,7 @@ def solve(
     _watch(thread, solver, clock)
     if not done:
         clock.moves += 1
+        _left.append(thread)
         return Solved("unknown", None, None)
     status = done[0]
     clock.moves += int(solver.response_proto.deterministic_time * EFFORT_PER_SECOND) + 1
@@ -145,6 +149,11 @@ def solve(
     answer = names.get(status, "unknown")
     bounded = model.has_objective() and answer != "infeasible"
     return Solved(answer, round(solver.best_objective_bound) if bounded else None, solver)
+
+
+def is_left_behind() -> bool:
+    """True while a solve that was left behind still runs; its threads abort a process that ends in the usual way."""
+    return any(thread.is_alive() for thread in _left)
 
 
 def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking_over: float) -> None:
