@@ -25,8 +25,8 @@ CASES = (
     ("examples/kernels/aes_column.c", "torus:4x4", "modulo", 20_000),
     ("examples/kernels/sobel.c", "torus:4x4", "modulo", 20_000),
     ("examples/kernels/dct8.c", "torus:8x8", "modulo", 20_000),
-    ("examples/kernels/jpeg_fdct_row.c", "ramp-7", "modulo", 20_000),
-    ("examples/kernels/adpcm_encode.c", "ramp-5", "modulo", 20_000),
+    ("kernel:ifft", "ramp-7", "modulo", 20_000),
+    ("kernel:sobel", "ramp-10", "modulo", 20_000),
 )
 UNROLLED = (("torus:4x4", 8), ("mesh:8x8", 1), ("torus:16x16", 4))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 import time
 from pathlib import Path
@@ -73,7 +74,7 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", default=["satmapit", "loops"])
     parser.add_argument("--effort", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--folder", type=Path, default=os.environ.get("GRIDLOOM_BENCHMARKS"))
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("OLD", "NEW"))
     asked = parser.parse_args()

@@ -1,7 +1,7 @@
 """Cycles of whole functions on a RISC-V core with an array, as a table of Markdown: `docs/system.md` has its output.
 
     python benchmarks/system_table.py torus:4x4 --out torus.jsonl
-    python benchmarks/system_table.py mesh:4x4 --always --out mesh.jsonl
+    python benchmarks/system_table.py mesh:4x4 --out mesh.jsonl
     python benchmarks/system_table.py --table torus.jsonl mesh.jsonl
 
 The functions are those of the suite `functions`, on data that is larger than the suite's, so that a launch is worth
@@ -21,35 +21,44 @@ from typing import Any
 import numpy as np
 
 from gridloom.errors import GridloomError
+from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.report import record
 from gridloom.flow.system.run import run_function_on_system
-from gridloom.flow.system.streams import compile_for_system
 
 FUNCTIONS = Path(__file__).resolve().parents[1] / "examples" / "functions"
 
-#: Function -> numbers, and arrays as (elements, least, greatest).
+#: Functions whose name is not that of their file.
+NAMES = {"threshold": "first_above"}
+
+#: Function -> numbers, and arrays as (elements, least, greatest). Signals have 1,600 to 4,096 samples, images 32 or 64
+#: rows of 128 pixels; matrices have the size that the source declares.
 DATA: dict[str, dict[str, Any]] = {
-    "gradient": {"image": (1536, 0, 255), "dx": (1536, 0, 0), "dy": (1536, 0, 0), "width": 128, "height": 12},
-    "conv_2d": {"in": (1536, 0, 255), "out": (1536, 0, 0), "weights": (9, -128, 127), "width": 128, "height": 12,
+    "gradient": {"image": (4096, 0, 255), "dx": (4096, 0, 0), "dy": (4096, 0, 0), "width": 128, "height": 32},
+    "conv_2d": {"in": (4096, 0, 255), "out": (4096, 0, 0), "weights": (9, -128, 127), "width": 128, "height": 32,
                 "shift": 4},
-    "fir_q15": {"x": (1100, -4096, 4095), "h": (64, -4096, 4095), "y": (1024, 0, 0), "n": 128, "taps": 64},
+    "median_filter": {"in": (4096, -32768, 32767), "out": (4096, 0, 0), "width": 128, "height": 32},
+    "susan_edges": {"image": (4096, 0, 255), "edges": (4096, 0, 255), "width": 128, "height": 32, "threshold": 20},
+    "blend": {"h": 32, "w": 128, "in": (4096, 0, 255), "weights": (128, 0, 255), "out": (4096, 0, 0)},
+    "histogram_equalise": {"image": (8192, 0, 99), "n": 8192, "counts": (256, 0, 0)},
+    "fir_q15": {"x": (512, -4096, 4095), "h": (256, -4096, 4095), "y": (256, 0, 0), "n": 256, "taps": 256},
     "autocorrelation": {"s": (1600, -32767, 32767), "n": 1600, "sums": (9, 0, 0)},
-    "bitcount": {"words": (2000, 0, 2**32 - 1), "n": 2000},
-    "adpcm_encode": {"in": (2000, -32768, 32767), "out": (2000, 0, 255), "n": 2000},
-    "adpcm_decode": {"in": (2000, 0, 255), "out": (2000, 0, 99), "n": 2000, "steps": (89, 0, 0)},
-    "susan_edges": {"image": (1536, 0, 255), "edges": (1536, 0, 255), "width": 128, "height": 12, "threshold": 20},
-    "median_filter": {"in": (1536, -32768, 32767), "out": (1536, 0, 0), "width": 128, "height": 12},
-    "kmeans": {"n": 1000, "k": 4, "x": (1000, -1000, 1000), "y": (1000, -1000, 1000), "cx": (6, -1000, 1000),
-               "cy": (6, -1000, 1000), "label": (1000, 0, 5), "sums": (18, 0, 0)},
-    "isqrt": {"x": (500, 0, 2**32 - 1), "roots": (500, 0, 0), "n": 500},
-    "gemm": {"n": 16, "alpha": 3, "beta": -2, "C": (256, -99, 99), "A": (256, -99, 99), "B": (256, -99, 99)},
-    "histogram_equalise": {"image": (4000, 0, 99), "n": 4000, "counts": (256, 0, 0)},
-    "floyd_warshall": {"n": 16, "path": (256, 1, 999)},
-    "crc32": {"data": (2000, 0, 255), "n": 2000, "table": (256, 0, 0)},
-    "dct_8x8": {"block": (64, -128, 127), "table": (64, -128, 127), "tmp": (64, 0, 0), "out": (64, 0, 0)},
-    "sieve": {"composite": (4000, 0, 255), "n": 4000},
+    "polynomial": {"c": (5, -9, 9), "x": (4096, -99, 99), "y": (4096, 0, 0), "n": 4096},
+    "threshold": {"x": (4096, -999, 999), "y": (4096, 0, 0), "n": 4096, "threshold": 990},
+    "adpcm_encode": {"in": (4096, -32768, 32767), "out": (4096, 0, 255), "n": 4096},
+    "adpcm_decode": {"in": (4096, 0, 255), "out": (4096, 0, 99), "n": 4096, "steps": (89, 0, 0)},
+    "viterbi": {"symbols": (2048, 0, 1), "bits": (2048, 0, 0), "came": (8192, 0, 0), "n": 2048},
+    "isqrt": {"x": (1024, 0, 2**32 - 1), "roots": (1024, 0, 0), "n": 1024},
+    "bitcount": {"words": (2048, 0, 2**32 - 1), "n": 2048},
+    "crc32": {"data": (4096, 0, 255), "n": 4096, "table": (256, 0, 0)},
+    "sieve": {"composite": (8192, 0, 255), "n": 8192},
+    "kmeans": {"n": 128, "k": 128, "x": (128, -1000, 1000), "y": (128, -1000, 1000), "cx": (128, -1000, 1000),
+               "cy": (128, -1000, 1000), "label": (128, 0, 127), "sums": (384, 0, 0)},
+    "levenshtein": {"a": (64, 97, 122), "n": 64, "b": (256, 97, 122), "m": 256, "row": (257, 0, 0)},
     "fft": {"re": (256, -999, 999), "im": (256, -999, 999), "cosine": (128, -256, 256), "sine": (128, -256, 256),
             "n": 256},
+    "gemm": {"n": 16, "alpha": 3, "beta": -2, "C": (256, -99, 99), "A": (256, -99, 99), "B": (256, -99, 99)},
+    "floyd_warshall": {"n": 16, "path": (256, 1, 999)},
+    "dct_8x8": {"block": (64, -128, 127), "table": (64, -128, 127), "tmp": (64, 0, 0), "out": (64, 0, 0)},
     "syrk": {"n": 16, "m": 16, "alpha": 3, "beta": 2, "C": (256, -99, 99), "A": (256, -99, 99)},
     "atax": {"m": 14, "n": 18, "A": (400, -99, 99), "x": (20, -99, 99), "y": (20, -99, 99), "tmp": (20, -99, 99)},
     "bicg": {"m": 18, "n": 14, "A": (400, -99, 99), "s": (20, -99, 99), "q": (20, -99, 99), "p": (20, -99, 99),
@@ -57,6 +66,10 @@ DATA: dict[str, dict[str, Any]] = {
     "mvt": {"n": 20, "x1": (20, -99, 99), "x2": (20, -99, 99), "y1": (20, -99, 99), "y2": (20, -99, 99),
             "A": (400, -99, 99)},
 }  # fmt: skip
+
+
+#: Functions whose sizes are those of their parameters' types.
+FIXED = ("gemm", "floyd_warshall", "dct_8x8", "syrk", "atax", "bicg", "mvt")
 
 
 def drawn(signature: Any, rows: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -77,7 +90,7 @@ def measured(arch: str, name: str, effort: int, always: bool) -> dict[str, Any]:
     """The record of a function, or why there is none."""
     start = time.monotonic()
     try:
-        compiled = compile_for_system(FUNCTIONS / f"{name}.c", name, arch, effort=effort, seed=1)
+        compiled = compile_for_system(FUNCTIONS / f"{name}.c", NAMES.get(name, name), arch, effort=effort, seed=1)
         run = run_function_on_system(compiled, drawn(compiled.signature, DATA[name], 1), always=always)
     except GridloomError as error:
         return {"function": name, "arch": arch, "error": str(error)}
@@ -100,10 +113,14 @@ def table(files: list[Path]) -> str:
             f"{row['speedup']:.2f} | {row['speedup_without_transfers']:.2f} |"
         )
     for arch in dict.fromkeys(row["arch"] for row in rows):
-        own = [row for row in rows if row["arch"] == arch and "error" not in row]
-        if own:
-            medians = [statistics.median(row[key] for row in own) for key in ("speedup", "speedup_without_transfers")]
-            lines.append(f"| median of {len(own)} | {arch} | | | | | | | | {medians[0]:.2f} | {medians[1]:.2f} |")
+        for fixed in (False, True):
+            own = [row for row in rows if row["arch"] == arch and "error" not in row
+                   and (row["function"] in FIXED) == fixed]  # fmt: skip
+            if own:
+                keys = ("speedup", "speedup_without_transfers")
+                first, second = (statistics.median(row[key] for row in own) for key in keys)
+                what = "of fixed size" if fixed else "of any size"
+                lines.append(f"| median of {len(own)} {what} | {arch} | | | | | | | | {first:.2f} | {second:.2f} |")
     return "\n".join(lines)
 
 

@@ -439,9 +439,9 @@ def _plain(tile: Tile) -> tuple[Any, ...]:
 def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.int16]:
     """Return the least number of links between all pairs of tiles [source, target]; -1 where there is no path.
 
-    ``links`` are pairs (source, target) and are directed. The search goes breadth first from all tiles at once on whole
-    rows of flags: each hop of the diameter costs tiles * (most links into a tile) row operations, which beats one
-    search per tile in Python by far on arrays of up to a few thousand tiles.
+    ``links`` are pairs (source, target) and are directed. The search goes breadth first from all tiles at once, on rows
+    of bits: each hop of the diameter costs tiles * (most links into a tile) row operations. How many hops a pair waits
+    is counted in binary, one table of bits for each digit, since a table of numbers would cost most of the time.
 
     >>> hop_distances(3, [(0, 1), (1, 2), (2, 1)]).tolist()
     [[0, 1, 2], [-1, 0, 1], [-1, 1, 0]]
@@ -450,21 +450,27 @@ def hop_distances(count: int, links: Iterable[tuple[int, int]]) -> NDArray[np.in
     for a, b in links:
         before[b].append(a)
     most = max(map(len, before), default=0)
-    # The search goes breadth first from all tiles at once, with one row per goal. A tile with fewer links than the
-    # others stands in for the missing ones itself.
+    # One row per goal. A tile with fewer links than the others stands in for the missing ones itself.
     entering = [np.array([row[k] if k < len(row) else b for b, row in enumerate(before)]) for k in range(most)]
-    frontier = np.eye(count, dtype=np.bool_)
-    visited = frontier.copy()
-    table = np.where(frontier, 0, -1).astype(np.int16)
-    hops = 0
-    while frontier.any():
-        hops += 1
-        reached = np.zeros_like(frontier)
-        for goals in entering:
-            reached |= frontier[goals]
-        frontier = reached & ~visited
-        visited |= frontier
-        np.copyto(table, np.int16(hops), where=frontier)
+    visited = np.packbits(np.eye(count, dtype=np.bool_), axis=1)
+    digits: list[NDArray[np.uint8]] = []
+    while True:
+        reached = visited.copy()
+        for sources in entering:
+            reached |= visited[sources]
+        if np.array_equal(reached, visited):
+            break
+        # One more for each pair that is not there yet; carry is what goes on to the next digit.
+        carry = ~visited
+        for k, digit in enumerate(digits):
+            digits[k], carry = digit ^ carry, digit & carry
+        if carry.any():
+            digits.append(carry)
+        visited = reached
+    table = np.zeros((count, count), dtype=np.int16)
+    for k, digit in enumerate(digits):
+        table += np.unpackbits(digit, axis=1, count=count).astype(np.int16) << k
+    table[np.unpackbits(visited, axis=1, count=count) == 0] = -1
     return np.ascontiguousarray(table.T)
 
 

@@ -119,31 +119,32 @@ def row_windows(is_op: Sequence[bool], edges: Iterable[tuple[int, int]], heard: 
 def register_rows(arch: Arch) -> tuple[int, ...]:
     """For each constant register the lowest row whose ops its value can get to, in ascending order.
 
-    Empty where the array has no such registers, or where values can come down. Linear in the arcs for each register.
+    Empty where the array has no such registers, or where values can come down. Walks back from the operands of PEs,
+    those of the lowest row first, so that each arc is taken once.
     """
     if heard_in_row(arch) is None:
         return ()
-    after: dict[int, list[int]] = {}
+    before: dict[int, list[int]] = {}
     for source, target in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), strict=True):
-        after.setdefault(source, []).append(target)
-    rows = []
-    for k, tile in enumerate(arch.tiles):
-        if tile.kind == "const":
-            seen = set(np.flatnonzero(arch.tile == k).tolist())
-            waiting = list(seen)
-            while waiting:
-                new = [target for target in after.get(waiting.pop(), ()) if target not in seen]
-                seen.update(new)
-                waiting += new
-            reached = [arch.tiles[arch.tile[r]].row for r in seen if _is_operand(arch, r)]
-            rows.append(min(reached, default=arch.rows))
+        before.setdefault(target, []).append(source)
+    of_pe = np.array([tile.kind == "pe" for tile in arch.tiles])
+    operands = np.flatnonzero((arch.kind == Kind.IN) & (arch.tile >= 0))
+    operands = operands[of_pe[arch.tile[operands]]]
+    row_of = np.array([tile.row for tile in arch.tiles])
+    lowest: dict[int, int] = {}
+    for operand in operands[np.argsort(row_of[arch.tile[operands]], kind="stable")].tolist():
+        waiting, row = [operand], int(row_of[arch.tile[operand]])
+        while waiting:
+            resource = waiting.pop()
+            if resource not in lowest:
+                lowest[resource] = row
+                waiting += before.get(resource, ())
+    rows = [
+        min((lowest.get(r, arch.rows) for r in np.flatnonzero(arch.tile == k).tolist()), default=arch.rows)
+        for k, tile in enumerate(arch.tiles)
+        if tile.kind == "const"
+    ]
     return tuple(sorted(rows))
-
-
-def _is_operand(arch: Arch, resource: int) -> bool:
-    """Whether a resource is an operand of a PE."""
-    tile = int(arch.tile[resource])
-    return bool(arch.kind[resource] == Kind.IN) and tile >= 0 and arch.tiles[tile].kind == "pe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

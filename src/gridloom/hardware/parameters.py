@@ -26,6 +26,8 @@ FLOATS: Final = sum(
 )
 #: Their names.
 FLOAT_OPS: Final = tuple(name for name, op in OP_TABLE["i32"].items() if FLOATS >> op.code & 1)
+#: Accesses to memory, each with the operands that it reads.
+ACCESSES: Final = {name: op.arity for name, op in OP_TABLE["i32"].items() if op.op_class == "mem"}
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -79,7 +81,8 @@ class HardwareParameters:
     memory: bool | None = None
     #: False leaves out the paths from link to link through a tile (for comparisons of area).
     bypass: bool = True
-    #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops.
+    #: Ops of the function units, as far as a tile's classes allow them; null: all integer ops. Accesses to memory are
+    #: all there unless some of them are named: without ``store_if`` a memory port needs no third operand.
     ops: tuple[str, ...] | None = None
     #: Ops on singles of the tiles with op class ``fp``: ``fadd``, ``fmul``, ... Words then have 32 bits.
     floats: tuple[str, ...] = ()
@@ -100,7 +103,7 @@ class HardwareParameters:
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
         for op in self.ops or ():
             rows = [OP_TABLE[domain][op] for domain in ("i32", "cma24") if op in OP_TABLE[domain]]
-            if not any(row.op_class in ("alu", "mul", "div") for row in rows):
+            if not any(row.op_class in ("alu", "mul", "div") for row in rows) and op not in ACCESSES:
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
         for op in self.floats:
             if op not in FLOAT_OPS:
@@ -118,6 +121,15 @@ class HardwareParameters:
         (4, 9)
         """
         return replace(self, **{name: max(getattr(self, name), value) for name, value in needs.items()})
+
+    @property
+    def accesses(self) -> tuple[str, ...]:
+        """The accesses to memory that tiles with a memory port make: those that ``ops`` names, or all.
+
+        >>> HardwareParameters(ops=("add", "load", "store")).accesses, len(HardwareParameters(ops=("add",)).accesses)
+        (('load', 'store'), 3)
+        """
+        return tuple(name for name in ACCESSES if name in (self.ops or ())) or tuple(ACCESSES)
 
     @property
     def stage_bits(self) -> int:

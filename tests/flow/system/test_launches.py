@@ -11,9 +11,11 @@ from gridloom.errors import OptionError
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.system.build import array_sources, launchable, linked, main_text
 from gridloom.flow.system.command import prepared
+from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.host_access import host_access
 from gridloom.flow.system.ir_text import parse
 from gridloom.flow.system.plan import planned
+from gridloom.frontend.c.function.program import read_program
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 
 pytest.importorskip("llvmlite")
@@ -54,7 +56,7 @@ def test_a_loop_is_launched_and_stays_for_the_core(compiled, source: Path):
     assert "define internal i32 @gl_trip_0(" in sources.ir
     assert sources.ir.count("call void @gl_end()") == 1
     assert "int gl_loop_0(uint32_t n, " in sources.c_files["loops.c"]
-    assert "if (n < 1u) return gl_decline();" in sources.c_files["loops.c"]
+    assert "if (GL_RARELY(n < 1u)) return gl_decline();" in sources.c_files["loops.c"]
 
 
 def test_what_the_core_reads_goes_back_after_a_launch(compiled):
@@ -72,6 +74,70 @@ def test_the_rewritten_function_compiles_for_the_core(compiled, source: Path):
     ir = compile_to_ir(source)
     plan = launchable(planned(compiled, arguments, always=True), ir)
     assert len(linked(array_sources(plan, ir, main_text(compiled, arguments)), source)) > 1000
+
+
+SHORT = """
+void weigh(const int *restrict x, int *restrict y, int n, const int *restrict w) {
+  for (int i = 0; i < n; i++) {
+    int sum = 0;
+    for (int k = 0; k < 3; k++)
+      sum += x[i + k] * w[k];
+    y[i] = sum;
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("short") / "weigh.c"
+    path.write_text(SHORT)
+    return path
+
+
+def test_a_short_inner_loop_is_unrolled_where_the_array_can_take_the_result(short: Path):
+    compiled = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
+    assert compiled.program.unrolled
+    assert [loop.plan.loop.children for loop in compiled.loops] == [[]]
+    assert compiled.loops[0].mapping is not None
+
+
+def test_a_short_inner_loop_stays_where_the_array_is_too_small_for_the_result(short: Path):
+    compiled = compile_for_system(short, "weigh", "mesh:2x2", seed=1, effort=2000)
+    assert not compiled.program.unrolled
+    assert sum(loop.mapping is not None for loop in compiled.loops) == 1
+
+
+def test_unrolling_can_be_said(short: Path):
+    assert not compile_for_system(short, "weigh", "mesh:2x2", unroll="none", seed=1, effort=2000).program.unrolled
+    assert compile_for_system(short, "weigh", "mesh:2x2", unroll="short", seed=1, effort=2000).program.unrolled
+    with pytest.raises(OptionError, match=r"^unroll: expected auto, short, none, found 'all'$"):
+        compile_for_system(short, "weigh", "mesh:2x2", unroll="all")
+
+
+def test_the_core_waits_for_a_launch_only_where_it_needs_its_end(compiled, short: Path, source: Path):
+    """`total` returns a sum and reads y; `weigh` leaves all to the array, so that the core goes on."""
+    awaited = array_sources(launchable(planned(compiled, None), compile_to_ir(source)), compile_to_ir(source), "")
+    assert "gl_idle()" in awaited.c_files["loops.c"].split("gl_go();")[1]
+    other = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
+    ir = compile_to_ir(short, unrolled=True)
+    free = array_sources(launchable(planned(other, None), ir), ir, "")
+    assert "gl_idle()" not in free.c_files["loops.c"].split("gl_go();")[1]
+
+
+def test_a_copy_touches_what_it_copies(tmp_path: Path):
+    path = tmp_path / "copy.c"
+    path.write_text(
+        "struct s { int v[9]; };\n"
+        "int first(struct s *restrict a, const struct s *restrict b, int *restrict c, int n) {\n"
+        "  *a = *b;\n  int sum = 0;\n  for (int i = 0; i < n; i++) { c[i] = i; sum += c[i]; }\n  return sum;\n}\n"
+    )
+    program = read_program(path, "first")
+    access = host_access(program.function, {block for loop in program.loops for block in loop.loop.blocks})
+    a, b, c = program.function.arguments[:3]
+    assert not access.all_memory
+    assert access.writes_of(a) and access.reads_of(b) and not access.writes_of(b)
+    assert not access.reads_of(c) and not access.writes_of(c)
 
 
 def test_a_file_without_main_needs_a_function(source: Path):

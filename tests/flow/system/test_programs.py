@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gridloom.errors import SimulationError
+from gridloom.flow.functions.data import read_arguments
+from gridloom.flow.system.build import Sources, array_sources, launchable, linked, main_text
 from gridloom.flow.system.command import prepared, run_prepared
-from gridloom.hardware.system.soc import Faults
+from gridloom.flow.system.plan import planned
+from gridloom.flow.system.run import ending
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 
 pytest.importorskip("pythondata_cpu_vexriscv")
 pytestmark = [pytest.mark.slow, pytest.mark.tools]
@@ -37,8 +43,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory):
     return prepared(f"{path}:scale", "torus:2x2", seed=1, effort=2000)
 
 
-def run(compiled, faults: Faults | None = None):
-    return run_prepared(compiled, {"n": 900, "k": 5}, seed=1, always=True, run=True, files=False, faults=faults)[0]
+def run(compiled):
+    return run_prepared(compiled, {"n": 900, "k": 5}, seed=1, always=True, run=True, files=False)[0]
 
 
 def test_a_program_with_its_own_main_prints_what_native_code_prints():
@@ -54,6 +60,28 @@ def test_a_function_leaves_what_native_code_leaves(compiled):
     assert result.busy > 900 and result.transfer > 900
 
 
+#: Cycles within which a program with a fault ends: those of a run without one, and the limit on waiting for the bus.
+BOUND = 20_000 + 65_536
+
+
+@pytest.fixture(scope="module")
+def program(compiled) -> tuple[Path, Sources]:
+    """The simulation and the program of the function."""
+    arguments = read_arguments(compiled.signature, {"n": 900, "k": 5}, 1)
+    path = Path(compiled.program.file)
+    ir = compile_to_ir(path)
+    plan = launchable(planned(compiled, arguments, always=True), ir)
+    return soc_program(plan.system), array_sources(plan, ir, main_text(compiled, arguments))
+
+
+def ended(program: tuple[Path, Sources], faults: Faults) -> str:
+    """How the program ends with a fault, within the bound: the driver's words, or "" where it ends well."""
+    simulation, sources = program
+    shown = run_soc(simulation, linked(sources, Path("scale.c")), faults=faults, limit=BOUND)
+    assert shown.status in (0, 3)
+    return ending(shown) if shown.status else ""
+
+
 @pytest.mark.parametrize(
     ("faults", "text"),
     [
@@ -61,21 +89,33 @@ def test_a_function_leaves_what_native_code_leaves(compiled):
         (Faults(hang=0), "TIMEOUT: the bus, or a stream of the array, did not answer in time"),
     ],
 )
-def test_the_driver_names_the_fault(compiled, faults: Faults, text: str):
-    with pytest.raises(SimulationError) as found:
-        run(compiled, faults)
-    assert found.value.message == text
+def test_the_driver_names_the_fault(program, faults: Faults, text: str):
+    assert ended(program, faults) == text
 
 
-def test_a_reset_in_the_middle_is_named(compiled):
+def test_a_bus_that_hangs_in_the_middle_is_named(program):
+    """A run without faults takes fewer than 20,000 cycles; the bus hangs in several places of it."""
+    names = {ended(program, Faults(hang=cycle)) for cycle in range(4000, 12000, 1000)}
+    assert names <= {"TIMEOUT: the bus, or a stream of the array, did not answer in time", ""}
+    assert len(names - {""}) == 1
+
+
+def test_a_truncated_image_is_named(program):
+    simulation, sources = program
+    loops = sources.c_files["loops.c"]
+    words = re.search(r"= \{words_0, (\d+),", loops)
+    assert words is not None
+    cut = loops.replace(words[0], f"= {{words_0, {int(words[1]) - 8},")
+    shorter = replace(sources, c_files={**sources.c_files, "loops.c": cut})
+    text = "IMAGE_LENGTH: the image is truncated, or longer than it says"
+    assert ended((simulation, shorter), Faults()) == text
+
+
+def test_a_reset_in_the_middle_is_named(program):
     """Wherever the reset falls between the launch's beginning and its end, the driver says so and the program ends."""
-    names = set()
-    for cycle in range(3000, 9000, 1500):
-        try:
-            run(compiled, Faults(reset=cycle))
-        except SimulationError as error:
-            names.add(error.message)
-    assert names == {"RESET: the system was reset"}
+    names = {ended(program, Faults(reset=cycle)) for cycle in range(4000, 12000, 1000)}
+    assert names <= {"RESET: the system was reset", ""}
+    assert len(names - {""}) == 1
 
 
 def test_streams_of_an_array_without_memory(tmp_path: Path):

@@ -230,3 +230,11 @@ def test_late_slots_without_operands_raise_the_stages() -> None:
     configuration = configure(hand_mappings.mesh_fifo_2())
     late = [replace(slot, start=99) if not slot.operands else slot for slot in configuration.slots]
     assert fitted(replace(configuration, slots=tuple(late))).stages == 100
+
+
+def test_an_access_that_the_hardware_does_not_make_is_refused() -> None:
+    mapping = hand_mappings.torus_spill()
+    ops = ("add", "mul", "load")
+    with pytest.raises(MappingError) as error:
+        encode(configure(mapping), Hardware(mapping.arch, HardwareParameters(ops=ops)))
+    assert str(error.value) == "node 'w': 'store' is not among the accesses of the hardware (ops)"

@@ -24,7 +24,11 @@ UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2, 33, 64)] + [("cma
 
 def texts(domain: str) -> dict[str, str]:
     """The function unit of a domain with the modules below it."""
-    parts = ("gl_controls", "gl_product", "gl_division", "gl_delay") if domain == "i32" else ()
+    parts = (
+        ("gl_controls", "gl_adder", "gl_shifter", "gl_mux", "gl_product", "gl_division", "gl_delay")
+        if domain == "i32"
+        else ()
+    )
     return {f"{name}.v": primitive(name) for name in (MODULES[domain], *parts)}
 
 

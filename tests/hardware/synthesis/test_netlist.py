@@ -53,7 +53,9 @@ def test_the_netlist_of_a_mesh_emits_what_its_verilog_emits(tmp_path: Path, icar
         for name, text in texts.items():
             (folder / name).write_text(text)
     modules = " ".join(sorted(rtl_files(hardware)))
-    script = f"read_verilog -sv {modules}; synth_ecp5 -abc9 -nowidelut -nodsp -top {TOP}; write_verilog netlist.v"
+    # As in the flow: with the cells of the device that the Verilog names.
+    read = f"read_verilog -lib +/ecp5/cells_sim.v; read_verilog -sv -DGRIDLOOM_ECP5 {modules}"
+    script = f"{read}; synth_ecp5 -abc9 -nowidelut -nodsp -top {TOP}; write_verilog netlist.v"
     subprocess.run(["yosys", "-q", "-p", script], cwd=synthesised, check=True)
     expected = trace(source, sorted(texts), hardware, configuration, stimulus)
     names = ["netlist.v", "gl_clock_gate.v", f"{TESTBENCH}.v", str(models)]

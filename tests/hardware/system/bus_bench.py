@@ -93,7 +93,7 @@ async def registers_keep_what_is_written(dut: Any) -> None:
     model = {ADDRESS["LIVEIN"] + 4 * k: 0 for k in range(32)}
     model |= {READ + 4 * k: 0 for k in range(7)}
     model |= {ADDRESS["LOAD_ADDRESS"]: 0, ADDRESS["LOAD_WORDS"]: 0, ADDRESS["ITERATIONS"]: 0}
-    nowhere = [0x068, 0x0FC, 0x17C + 0x80, 0x3FC, READ + 28, 0xFFC]
+    nowhere = [0x074, 0x0FC, 0x17C + 0x80, 0x3FC, READ + 28, 0xFFC]
     places = list(model)
     for _ in range(COUNT):
         address = bench.random.choice(places)
@@ -153,7 +153,8 @@ async def transfers_move_what_they_say(dut: Any) -> None:
     while bench.bursts < COUNT:
         source = _pattern(chance, 0, SIZE // 2, 200)
         signed = chance.random() < 0.5
-        place = chance.randrange(64)
+        # The data memory has 256 words, and a pattern up to 200 elements.
+        place = chance.randrange(57)
         await bench.describe(READ, _words(source, signed, place))
         await bench.write(ADDRESS["START"], 1)
         values = [int.from_bytes(memory[p : p + source["size"]], "little", signed=signed) for p in _places(source)]

@@ -8,6 +8,7 @@ from tests.hardware.system.jobs import Job, job_of, small_system
 from gridloom.hardware.system.bench import BASE, SystemBench
 from gridloom.hardware.system.driver import Driver, Pattern, SystemFault
 from gridloom.hardware.system.image import with_sums
+from gridloom.hardware.system.registers import VERSION
 
 pytestmark = pytest.mark.tools
 IMAGE, DATA, RESULT = BASE + 0x8000, BASE + 0x1000, BASE + 0x4000
@@ -75,6 +76,61 @@ def test_counters_count_the_cycles_of_a_run(bench: SystemBench):
     assert counted["moving"] >= 2 * len(job.memory)
 
 
+def test_a_launch_waits_for_the_one_before(bench: SystemBench):
+    """Two launches one behind the other, with the registers of the second written while the first one runs."""
+    driver = driver_of(bench)
+    jobs = [job_of(factor, small_system(), seed=factor, place=place) for factor, place in ((3, 32), (11, 140))]
+    for bank, job in enumerate(jobs):
+        load(driver, bench, job.image.words(), bank)
+        bench.store_words(DATA + 0x400 * bank, job.memory)
+        driver.start_read(0, Pattern(DATA + 0x400 * bank, len(job.memory)), job.place)
+        driver.wait_channels()
+    for bank, job in enumerate(jobs):
+        driver.wait_ready()
+        for number, word in job.liveins:
+            driver.write("LIVEIN", word, number)
+        driver.launch(bank, job.iterations)
+    assert driver.read("STATUS") & 0b1000010 == 0b1000010
+    driver.wait_idle()
+    for job in jobs:
+        driver.start_write(0, Pattern(RESULT, len(job.memory)), job.place)
+        driver.wait_channels()
+        raw = bench.fetch(RESULT, 4 * len(job.memory))
+        assert [int.from_bytes(raw[k : k + 4], "little", signed=True) for k in range(0, len(raw), 4)] == job.expected
+    counted = driver.counters()
+    assert counted["busy"] == sum((job.iterations - 1) * job.image.ii + job.image.length for job in jobs)
+    assert 0 < counted["waiting"] < counted["cycles"]
+
+
+def test_what_belongs_to_a_waiting_launch_must_not_change(bench: SystemBench):
+    driver = driver_of(bench)
+    job = job_of(3, small_system())
+    load(driver, bench, job.image.words())
+    for name, word in (("LIVEIN", 7), ("ITERATIONS", 1), ("BANK", 1), ("STREAMS", 1), ("LAUNCH", 1), ("READ", 4)):
+        driver.launch(0, 40)
+        driver.wait_ready()
+        driver.launch(0, 40)
+        before = None if name == "LAUNCH" else driver.read(name)
+        driver.write(name, word)
+        with pytest.raises(SystemFault, match="LAUNCH: the launch or the load was refused"):
+            driver.wait_idle()
+        driver.wait_idle()
+        assert name == "LAUNCH" or driver.read(name) == before
+
+
+def test_a_stop_ends_a_launch_that_waits(bench: SystemBench):
+    driver = driver_of(bench)
+    job = job_of(3, small_system())
+    load(driver, bench, job.image.words())
+    driver.launch(0, 4000)
+    driver.wait_ready()
+    driver.launch(0, 40)
+    driver.stop()
+    bench.tick(5)
+    assert driver.read("STATUS") == 1
+    assert launch(driver, bench, job) == job.expected
+
+
 def test_an_interrupt_tells_of_the_end_and_is_cleared(bench: SystemBench):
     driver = driver_of(bench)
     job = job_of(3, small_system())
@@ -112,7 +168,11 @@ def test_two_dimensional_patterns_are_gathered_and_scattered(bench: SystemBench)
     ("change", "code", "text"),
     [
         (lambda w: [w[0] + 1, *w[1:]], 4, "IMAGE_MAGIC: the image is no configuration image"),
-        (lambda w: with_sums([w[0], 2, *w[2:-2]]), 5, "IMAGE_VERSION: the image has another version than the hardware"),
+        (
+            lambda w: with_sums([w[0], VERSION + 1, *w[2:-2]]),
+            5,
+            "IMAGE_VERSION: the image has another version than the hardware",
+        ),
         (lambda w: with_sums([*w[:2], w[2] ^ 1, *w[3:-2]]), 6, "IMAGE_ARRAY: the image is for another array"),
         (lambda w: w[:-7], 7, "IMAGE_LENGTH: the image is truncated, or longer than it says"),
         (lambda w: [*w[:20], w[20] ^ 64, *w[21:]], 8, "IMAGE_CHECKSUM: the checksum of the image is wrong"),

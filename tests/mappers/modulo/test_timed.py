@@ -75,16 +75,16 @@ def test_ladder_ends_at_the_contexts_of_a_tile() -> None:
     assert seen(bound=6, mapped_from=99, tries=4, contexts=10) == [6, 7, 9, 10]
 
 
-def test_ladder_without_a_mapping_is_repeated_from_twice_the_bound_on() -> None:
-    assert seen(bound=6, mapped_from=99, tries=9) == [6, 7, 9, 13, 21, 24, 13, 21, 24]
+def test_ladder_without_a_mapping_goes_on_at_twice_the_highest_ii() -> None:
+    assert seen(bound=6, mapped_from=99, tries=9) == [6, 7, 9, 13, 21, 24, 48, 96, 192]
 
 
 def test_first_ii_has_much_room_where_the_time_is_short_for_the_graph() -> None:
     assert seen(bound=6, mapped_from=10, tries=4, limit=2.5) == [24, 15, 10, 8]
 
 
-def test_ladder_of_a_short_time_without_a_mapping_is_repeated_and_reaches_higher() -> None:
-    assert seen(bound=6, mapped_from=48, tries=3, limit=2.5) == [24, 24, 48]
+def test_short_time_without_a_mapping_goes_on_at_twice_the_ii() -> None:
+    assert seen(bound=6, mapped_from=96, tries=3, limit=2.5) == [24, 48, 96]
 
 
 def test_batches_of_a_short_time_anneal_longer_from_one_to_the_next_and_end_with_any_mapping() -> None:

@@ -30,6 +30,14 @@ def system(
     always: Annotated[
         bool, typer.Option("--always", help="Launch every mapped loop, even where the core is faster.")
     ] = False,
+    unroll: Annotated[
+        str,
+        typer.Option(
+            "--unroll",
+            metavar="WHICH",
+            help="Inner loops of few iterations: short unrolls them, none launches them, auto what suits the array.",
+        ),
+    ] = "auto",
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -52,7 +60,7 @@ def system(
     if not run and output is None:
         raise OptionError("say what to do: --run simulates the system, -o DIR writes its files")
     with display(None) as shown:
-        compiled = prepared(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
+        compiled = prepared(source, arch, unroll=unroll, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
                             progress=shown.search)  # fmt: skip
     given = read_given(compiled.signature, numbers or [], data or [])
     result, files = run_prepared(compiled, given, seed=random, always=always, run=run, files=output is not None)

@@ -1,5 +1,7 @@
 """A whole program on a core and an array: which loops are launched, the program for the core, the run, the table.
 
+``compile``     a function's loops on the array, with short inner loops unrolled where that helps
+``streams``     loops for arrays without memory units
 ``plan``        which loops of a compiled function are launched, on which hardware, with which images
 ``ir_text``     LLVM IR as text that can be changed
 ``trip_counts`` how many iterations a counted loop will run, as IR

@@ -51,6 +51,7 @@ def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
     module = parse(ir)
     counts: list[str] = []
     declared = ["declare void @gl_enter()", "declare void @gl_leave()", "declare void @gl_end()",
+                "declare void @gl_sync()",
                 "declare void @gl_buffer(ptr, i32)", "declare void @gl_drop(ptr)",
                 "@gl_out = external global [0 x i32]"]  # fmt: skip
     by_function: dict[str, list[LaunchSite]] = {}
@@ -253,11 +254,11 @@ def linked(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
         return _link(folder, sources, ["function.o"])
 
 
-def linked_by_gcc(compiled: Compiled, main: str, path: Path, level: str) -> bytes:
+def linked_by_gcc(compiled: Compiled, main: str, path: Path, flags: Sequence[str]) -> bytes:
     """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
     with _folder() as name:
         folder = Path(name)
-        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", level, "-isystem",
+        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", *flags, "-isystem",
                    str(_PICOLIBC / "include"), "-I", str(path.resolve().parent)]  # fmt: skip
         text = path.read_text(encoding="utf-8")
         (folder / "source.c").write_text(text.replace("static inline", "static"), encoding="utf-8")

@@ -13,9 +13,9 @@ from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.functions.native import TIME_LIMIT
 from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
+from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
-from gridloom.flow.system.streams import compile_for_system
 from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
@@ -27,7 +27,7 @@ from gridloom.hardware.system.top import system_files
 _BUILD: Final = 240.0
 
 
-def prepared(source: str, arch: str, **options: Unpack[CompileOptions]) -> Compiled:
+def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[CompileOptions]) -> Compiled:
     """The compiled function of ``FILE.c`` or ``FILE.c:FUNCTION``.
 
     Without a name it is the one function of the file that ``main`` calls; OptionError where there are several, or none.
@@ -38,7 +38,7 @@ def prepared(source: str, arch: str, **options: Unpack[CompileOptions]) -> Compi
         raise OptionError(f"expected FILE.c or FILE.c:FUNCTION, found {source!r}")
     if path == Path(source):
         function = _called(read_module(compile_to_ir(path), str(path)), path)
-    return compile_for_system(path, function, arch, **options)
+    return compile_for_system(path, function, arch, unroll=unroll, **options)
 
 
 def _called(module: Module, path: Path) -> str:
@@ -59,7 +59,7 @@ def run_prepared(
 ) -> tuple[SystemRun | None, dict[str, str]]:  # fmt: skip
     """Run a function or a whole program, where that is asked for; and the texts of its files, where those are."""
     path = Path(compiled.program.file)
-    ir = compile_to_ir(path)
+    ir = compile_to_ir(path, unrolled=compiled.program.unrolled)
     has_main = "main" in compiled.program.module.functions
     if not has_main and not given and seed is None and compiled.signature.parameters:
         raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")

@@ -18,6 +18,8 @@ _ON_NUMBERS: Final = (
     "llvm.ctpop", "llvm.ctlz", "llvm.cttz", "llvm.bswap", "llvm.bitreverse", "llvm.usub", "llvm.uadd", "llvm.sadd",
     "llvm.ssub", "llvm.dbg", "llvm.experimental.noalias",
 )  # fmt: skip
+#: Intrinsics on memory whose first argument leads to what is written, and whose second to what is read.
+_ON_MEMORY: Final = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 
 
 @dataclass
@@ -53,6 +55,9 @@ def host_access(function: Function, launched: Iterable[str]) -> HostAccess:
                 found.reads |= roots(item.operands[0])
             elif item.opcode == "store":
                 found.writes |= roots(item.operands[1])
+            elif item.opcode == "call" and item.callee.startswith(_ON_MEMORY):
+                found.writes |= roots(item.operands[0])
+                found.reads |= roots(item.operands[1]) if not item.callee.startswith("llvm.memset") else set()
             elif item.opcode == "call" and _touches_memory(item):
                 found.all_memory = True
     return found

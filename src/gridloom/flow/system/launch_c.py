@@ -108,51 +108,96 @@ class _LoopC:
         lines.append("  int error;")
         if self.plan.pieces is None:
             least = max(1, self.loop.threshold)
-            lines.append(f"  if (n < {least}u) return gl_decline();")
+            lines.append(f"  if (GL_RARELY(n < {least}u)) return gl_decline();")
+        lines.append("  if (GL_RARELY(error = gl_ready())) return gl_fail(error);")
         if count:
             lines += self._arrays()
         lines += self._prologue()
         lines += self._brought(count) if count else []
         lines += self._pieces() if self.plan.pieces is not None else self._counted()
-        lines += (
-            [f"  if (!again && (error = gl_settle(arrays, bound, {count}))) return gl_fail(error);"] if count else []
-        )
+        if count:
+            lines.append(f"  if (fresh && (error = gl_settle(arrays, bound, {count}))) return gl_fail(error);")
         return [*lines, "  return 1;", "}"]
 
-    def _arrays(self) -> list[str]:
-        """The table of the loop's arrays, and their places."""
-        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
+    @property
+    def _used(self) -> set[str]:
+        """The arrays that the loop, or what is computed before it, works on."""
         used = {node.array for node in self.graph.dfg.nodes if node.array}
-        used |= {made.array for made in self.graph.prologue.values() if made.array}
+        return used | {made.array for made in self.graph.prologue.values() if made.array}
+
+    def _arrays(self) -> list[str]:
+        """The table of the loop's arrays, and their places: as at the launch before, or else the driver looks."""
         rows = []
         for array in self.graph.arrays:
             base = self.graph.bases[array.name]
-            kind = _format(array)
-            flags = [array.name in used, array.name in written, self.loop.access.reads_of(base),
+            flags = [array.name in self._used, array.name in self._written, self.loop.access.reads_of(base),
                      self.loop.access.writes_of(base)]  # fmt: skip
             register = self.image.bases.get(array.name, 31)
-            rows.append(
-                f"{{{array.offset}, {array.stride}, {kind}, {register}, {', '.join(str(int(f)) for f in flags)}}}"
-            )
+            rows.append(f"{{{array.offset}, {array.stride}, {_format(array)}, {register}, "
+                        f"{', '.join(str(int(flag)) for flag in flags)}}}")  # fmt: skip
         pointers = ", ".join(f"p{k}" for k in range(len(rows)))
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
-                f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;",
-                f"  int again = {self._relies()} && epoch == gl_epoch",
-                f"              && gl_again(arrays, pointers, bound, windows, {len(rows)});",
-                f"  if (!again && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();"]  # fmt: skip
+                f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;", *self._windows(),
+                "  if (GL_RARELY(fresh)) {",
+                "    if (gl_flying && (error = gl_idle())) return gl_fail(error);",
+                f"    if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();", "  }"]  # fmt: skip
+
+    def _windows(self) -> list[str]:
+        """Whether every array lies where it did, with nothing moved since; ``w`` is where it begins, in bytes."""
+        if not self._relies():
+            return ["  int fresh = 1;"]
+        lines, moved = [], ["epoch != gl_epoch"]
+        for k, array in enumerate(self.graph.arrays):
+            if array.name not in self._used:
+                continue
+            lines.append(f"  uint32_t w{k} = p{k} + {array.offset} - windows[{k}].start;")
+            moved.append(f"w{k} >= windows[{k}].bytes" if array.stride == array.size else "1")
+            if array.size > 1:
+                moved.append(f"(w{k} & {array.size - 1}) != 0")
+        return [*lines, f"  int fresh = {' | '.join(f'({term})' for term in moved)};"]
+
+    @property
+    def _written(self) -> set[str]:
+        """The arrays that the loop stores to."""
+        if not self.graph.streams:
+            return {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if") and node.array}
+        records = [self.graph.dfg.nodes[self.graph.dfg.index[node]] for node in self.graph.streams]
+        return {(record.variable or "").split("[")[0] for record in records if record.op == "output"}
 
     def _relies(self) -> int:
         """1 where the core leaves the loop's arrays alone between launches, so that they may stay as they are."""
-        written = {node.array for node in self.graph.dfg.nodes if node.op in ("store", "store_if")}
         access, bases = self.loop.access, self.graph.bases
         touched = any(access.writes_of(base) for base in bases.values())
-        return int(not touched and not any(access.reads_of(bases[name]) for name in written if name is not None))
+        return int(not touched and not any(access.reads_of(bases[name]) for name in self._written))
+
+    def _is_awaited(self) -> bool:
+        """Whether the core needs the end of a launch: for what it leaves, or for memory that both touch.
+
+        Otherwise the core goes on, and prepares the next launch while this one runs.
+        """
+        access, bases = self.loop.access, self.graph.bases
+        if self.graph.liveouts or any(access.reads_of(bases[name]) for name in self._written):
+            return True
+        # A stream reads memory while the core runs; data memory was filled before.
+        shared = bases if self.graph.streams else self._written
+        return any(access.writes_of(bases[name]) for name in shared)
 
     def _brought(self, count: int) -> list[str]:
         """Bring what is not there, and remember where everything lies."""
-        return ["  if (!again) {", f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
-                f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;", "  }"]  # fmt: skip
+        lines = ["  if (GL_RARELY(fresh)) {",
+                 f"    if ((error = gl_bring(arrays, bound, {count}))) return gl_fail(error);",
+                 f"    gl_remember(arrays, bound, windows, {count});", "    epoch = gl_epoch;"]  # fmt: skip
+        if not self._relies():
+            return [*lines, "  }"]
+        lines.append("  } else {")
+        for k, array in enumerate(self.graph.arrays):
+            if array.name in self._used:
+                first = f"w{k} >> {array.size.bit_length() - 1}"
+                register = self.image.bases.get(array.name, 31)
+                lines.append(f"    bound[{k}].first = {first};")
+                lines.append(f"    gl_set_livein({register}, windows[{k}].place + ({first}));")
+        return [*lines, "  }"]
 
     def _prologue(self) -> list[str]:
         """Live-ins that are computed from others and from memory."""
@@ -183,43 +228,53 @@ class _LoopC:
                 for name, number in self.image.liveins.items()]  # fmt: skip
 
     def _counted(self) -> list[str]:
-        """One launch, and what it leaves."""
-        image = f"image_{self.loop.number}"
-        lines = [*self._set_liveins("  "), *self._streams(),
-                 f"  if ((error = gl_run(&{image}, n))) return gl_fail(error);"]  # fmt: skip
-        if self.graph.streams:
-            lines.append("  if ((error = gl_wait_channels())) return gl_fail(error);")
-            lines += self._refreshed()
+        """One launch, and what it leaves. What the launch before was told already is not told again."""
+        number, (strides, described, addresses, started) = self.loop.number, self._streams()
+        image, own = f"&image_{number}", number + 1
+        changed = [f"(gl_loop ^ {own})", "(gl_iterations ^ n)", *(f"(s{k} ^ t{k})" for k in strides)]
+        lines = [f"  static uint32_t {', '.join(f's{k}' for k in strides)};"] if strides else []
+        lines += [f"  uint32_t t{k} = {stride};" for k, stride in strides.items()]
+        lines += [f"  int taken = ({' | '.join(changed)}) != 0;", "  if (GL_RARELY(taken)) {",
+                  *(f"    s{k} = t{k};" for k in strides), *described,
+                  f"    if ((error = gl_take({image}, {own}, n, {started:#x}))) return gl_fail(error);", "  }",
+                  *self._set_liveins("  "), *addresses, "  gl_go();",
+                  f"  if (GL_RARELY(taken) && (error = gl_prefetch({image}))) return gl_fail(error);"]  # fmt: skip
+        if self._is_awaited():
+            lines.append("  if (GL_RARELY(error = gl_idle())) return gl_fail(error);")
+        lines += self._refreshed() if self.graph.streams else []
         for i, name in enumerate(self.graph.liveouts):
             lines += self._out(i, name)
         return lines
 
     def _refreshed(self) -> list[str]:
         """Empty the core's cache where it may read what the streams wrote; otherwise when the function ends."""
-        records = [self.graph.dfg.nodes[self.graph.dfg.index[node]] for node in self.graph.streams]
-        written = {(record.variable or "").split("[")[0] for record in records if record.op == "output"}
-        if not written:
+        if not self._written:
             return []
-        reads = any(self.loop.access.reads_of(self.graph.bases[name]) for name in written)
+        reads = any(self.loop.access.reads_of(self.graph.bases[name]) for name in self._written)
         return ["  GL_REFRESH_CACHE;"] if reads else ["  gl_stale = 1;"]
 
-    def _streams(self) -> list[str]:
-        """Start the channels of the streams: each has as many elements as the loop has iterations."""
-        lines: list[str] = []
+    def _streams(self) -> tuple[dict[int, str], list[str], list[str], int]:
+        """The channels of the streams, each with as many elements as the loop has iterations.
+
+        Stream -> its stride; what describes the channels; what gives them their addresses; their bits.
+        """
+        strides: dict[int, str] = {}
+        described: list[str] = []
+        addresses: list[str] = []
         started = 0
         arrays = {array.name: array for array in self.graph.arrays}
         for k, node in enumerate(self.graph.streams):
             record = self.graph.dfg.nodes[self.graph.dfg.index[node]]
             array = arrays[(record.variable or "").split("[")[0]]
-            kind = _format(array)
             side = int(record.op == "output")
             channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
             for channel in channels:
-                owner = 64 * self.loop.number + k + 1
-                stride = f"n > 1 ? b{k} - a{k} : {array.size}"
-                lines.append(f"  gl_stream({side}, {channel}, {owner}, {kind}, a{k}, n, {stride});")
+                strides[k] = f"n > 1 ? b{k} - a{k} : {array.size}"
+                described.append(f"    gl_stream({side}, {channel}, {_format(array)}, n, t{k});")
+                place = f"{'GL_WRITE' if side else 'GL_READ'} + {channel} * GL_CHANNEL_BYTES + GL_ADDRESS"
+                addresses.append(f"  GL_REGISTER({place}) = a{k};")
                 started |= 1 << channel + 16 * side
-        return [*lines, f"  GL_REGISTER(GL_START) = {started:#x};"] if started else lines
+        return strides, described, addresses, started
 
     def _out(self, i: int, name: str) -> list[str]:
         """What goes back to the IR: one word or two."""
@@ -234,8 +289,9 @@ class _LoopC:
         loop = self.plan.pieces
         assert loop is not None
         registers = self.image.liveouts
+        run = f"gl_run(&image_{self.loop.number}, {self.loop.number + 1}, length)"
         lines = [f"  for (uint32_t length = {FIRST_PIECE};;) {{", *self._set_liveins("    "),
-                 f"    if ((error = gl_run(&image_{self.loop.number}, length))) return gl_fail(error);",
+                 f"    if ((error = {run})) return gl_fail(error);",
                  f"    if (gl_liveout({registers[loop.done]})) break;"]  # fmt: skip
         later = 0
         for item in loop.carried:

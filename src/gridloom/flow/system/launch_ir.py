@@ -198,6 +198,9 @@ class _Insertion:
             words += [f"ptr {self._evaluated(text, iteration)}" for iteration in (0, 1)]
             lines += self.early
             self.early = []
+        if any(" = load " in line for line in lines):
+            # What an earlier launch left may be what is loaded here.
+            lines.insert(0, "  call void @gl_sync()")
         lines += [f"  %gl.r.{k} = call i32 @gl_loop_{k}({', '.join(words)})",
                   f"  %gl.ok.{k} = icmp ne i32 %gl.r.{k}, 0"]  # fmt: skip
         return lines

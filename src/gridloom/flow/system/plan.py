@@ -22,11 +22,12 @@ from gridloom.hardware.system.image import image_of
 from gridloom.hardware.system.parameters import System, SystemParameters
 from gridloom.mapping.configuration import configure
 
-#: Cycles of the driver for a launch, and for the descriptor of a transfer: what the schedule reckons with.
-LAUNCH_CYCLES: Final = 250
-TRANSFER_CYCLES: Final = 100
+#: Cycles of the driver for a launch with its data in place, and for one whose arrays the core works on as well: what
+#: the schedule reckons with. Both were measured; the second is mostly the core's cache, which has to be emptied.
+LAUNCH_CYCLES: Final = 200
+SHARED_CYCLES: Final = 1000
 #: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 64
+STREAM_THRESHOLD: Final = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +41,10 @@ class SystemPlan:
     reasons: tuple[str, ...]
 
 
-def without_jams(compiled: Compiled) -> Compiled:
-    """The function without launches side by side, which the driver does not do."""
-    loops = [loop for loop in compiled.loops if loop.plan.jam == 1]
+def launched_singly(compiled: Compiled) -> Compiled:
+    """The function without launches side by side, exchanged loops and a loop controller, which the driver has not."""
+    loops = [loop for loop in compiled.loops
+             if loop.plan.jam == 1 and loop.plan.interchange is None and not loop.plan.controls]  # fmt: skip
     path = getattr(compiled.native, "path", None)
     made = finished(compiled.program, compiled.signature, compiled.arch, loops, None)
     made.native = compiled.native
@@ -118,7 +120,8 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
         row.array += LAUNCH_CYCLES * pieces + moved[row.loop]
     words_in, words_out = _words(compiled, arguments)
     words: Mapping[str, int] = {n: words_in.get(n, 0) + words_out.get(n, 0) for n in {*words_in, *words_out}}
-    decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always)
+    # A launch that the core does itself needs all data back, so that no loop has a threshold.
+    decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always, divided=False)
     return list(decided.thresholds), max(needs, default=0)
 
 
@@ -127,10 +130,12 @@ def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int
     graph = loop.plan.graph
     assert graph is not None
     function = loop.plan.loop.function
-    access: HostAccess = host_access(function, _launched_blocks(loops, function))
+    # Where this loop is launched, no nest around it is.
+    others = [other for other in loops if other is loop or not other.plan.is_nest]
+    access: HostAccess = host_access(function, _launched_blocks(others, function))
     touched = [access.reads_of(base) or access.writes_of(base) for base in graph.bases.values()]
     share = sum(touched) / max(1, len(touched))
-    return int(share * (2 * words + 2 * TRANSFER_CYCLES * len(touched)))
+    return int(share * 2 * words) + SHARED_CYCLES * any(touched)
 
 
 # Sizes are generous and rounded up, so that many functions share one hardware, which is built once.

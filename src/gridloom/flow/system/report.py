@@ -12,6 +12,7 @@ def record(run: SystemRun) -> dict[str, Any]:
     return {
         "function": run.function, "arch": run.arch, "equal": not run.differences, "differences": list(run.differences),
         "cycles": run.cycles, "array": run.busy, "stalled": run.stalled, "transfer": run.transfer,
+        "waiting": run.waiting,
         "configuration": run.configuration, "host": run.host, "core_alone": dict(run.alone),
         "speedup": round(run.speedup, 3), "speedup_without_transfers": round(run.speedup_without_transfers, 3),
         "launched": list(run.launched), "not_launched": list(run.reasons),

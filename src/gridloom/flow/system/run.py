@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled
@@ -14,6 +14,10 @@ from gridloom.flow.system.build import array_sources, core_sources, launchable, 
 from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
+
+#: How GCC compiles the function for the core alone, beside clang -O2. The last is for functions that GCC gets wrong
+#: with -O3: version 12 takes products of several bytes as products of words where it vectorises without a vector unit.
+GCC_OPTIONS: Final = ("-O2", "-O3", "-O3 -fno-tree-vectorize")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +32,9 @@ class SystemRun:
     stalled: int
     configuring: int
     loading: int
-    moving: int
+    #: Cycles in which only data moved, and in which the core only waited.
+    transfer: int
+    waiting: int
     #: Whether the array works on streams instead of a data memory.
     streams: bool
     #: Cycles on the core alone, by compiler.
@@ -42,11 +48,6 @@ class SystemRun:
     def core_alone(self) -> int:
         """The fewest cycles of the core alone."""
         return min(self.alone.values())
-
-    @property
-    def transfer(self) -> int:
-        """Cycles of data movement: DMA of arrays; of streams, which move while the array runs, those that it waited."""
-        return self.stalled if self.streams else self.moving
 
     @property
     def configuration(self) -> int:
@@ -65,8 +66,8 @@ class SystemRun:
 
     @property
     def speedup_without_transfers(self) -> float:
-        """The same without the cycles of data movement."""
-        return self.core_alone / max(1, self.cycles - self.transfer)
+        """The same without the cycles of data movement, but for those in which the core had work of its own."""
+        return self.core_alone / max(1, self.cycles - min(self.transfer, self.waiting))
 
 
 def run_function_on_system(
@@ -79,7 +80,7 @@ def run_function_on_system(
     """
     arguments = read_arguments(compiled.signature, given, seed)
     path = Path(compiled.program.file)
-    ir = compile_to_ir(path)
+    ir = compile_to_ir(path, unrolled=compiled.program.unrolled)
     plan = launchable(planned(compiled, arguments, always=always), ir)
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
@@ -88,13 +89,20 @@ def run_function_on_system(
         raise SimulationError(ending(shown), where=str(path))
     if not shown.numbers["busy"]:
         raise SimulationError(f"no loop of {compiled.name!r} is long enough for a launch; --always launches all")
-    alone = {"clang -O2": run_soc(simulation, linked(core_sources(compiled, ir, main), path))}
-    for level in ("-O2", "-O3"):
-        alone[f"gcc {level}"] = run_soc(simulation, linked_by_gcc(compiled, main, path, level))
+    clang = run_soc(simulation, linked(core_sources(compiled, ir, main), path))
     differences = _differences(compiled, arguments, shown)
-    differences += [f"the core alone ({name}): {text}" for name, run in alone.items()
-                    for text in _differences(compiled, arguments, run)]  # fmt: skip
-    return system_run(plan, shown, {name: run.numbers["cycles"] for name, run in alone.items()}, tuple(differences))
+    differences += [f"the core alone (clang -O2): {text}" for text in _differences(compiled, arguments, clang)]
+    alone = {"clang -O2": clang.numbers["cycles"]}
+    wrong = []
+    for options in GCC_OPTIONS:
+        run = run_soc(simulation, linked_by_gcc(compiled, main, path, options.split()))
+        if found := _differences(compiled, arguments, run):
+            wrong.append(f"gcc {options} on the core alone is not counted: {found[0]}")
+        else:
+            alone[f"gcc {options}"] = run.numbers["cycles"]
+        if options == "-O3" and not found:
+            break
+    return system_run(plan, shown, alone, tuple(differences), tuple(wrong))
 
 
 def ending(run: ProgramRun) -> str:
@@ -106,15 +114,17 @@ def ending(run: ProgramRun) -> str:
 
 
 def system_run(
-    plan: SystemPlan, shown: ProgramRun, alone: Mapping[str, int], differences: tuple[str, ...]
-) -> SystemRun:
+    plan: SystemPlan, shown: ProgramRun, alone: Mapping[str, int], differences: tuple[str, ...],
+    wrong: tuple[str, ...] = (),
+) -> SystemRun:  # fmt: skip
     """The record of a run, from what the program reported."""
-    names = ("cycles", "busy", "stalled", "configuring", "loading", "moving")
+    names = ("cycles", "busy", "stalled", "configuring", "loading", "transfer", "waiting")
     numbers = {name: shown.numbers[name] for name in names}
     return SystemRun(
         function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
         differences=differences,
-        launched=tuple(loop.plan.name for loop in plan.loops), reasons=plan.reasons, output=shown.output, **numbers,
+        launched=tuple(loop.plan.name for loop in plan.loops), reasons=(*plan.reasons, *wrong), output=shown.output,
+        **numbers,
     )  # fmt: skip
 
 

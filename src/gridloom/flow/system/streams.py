@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
+from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import (
     DEFAULT_EFFORT,
@@ -13,42 +14,38 @@ from gridloom.flow.functions.compile import (
     Compiled,
     CompiledLoop,
     CompileOptions,
-    compile_function,
     finished,
 )
-from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
+from gridloom.flow.inputs import fitted
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
-from gridloom.flow.system.plan import without_jams
-from gridloom.frontend.c.function.program import LoopPlan, read_program
-from gridloom.frontend.c.function.signature import read_signature
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan
+from gridloom.frontend.c.function.signature import Signature
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.translate import translate
 
 
-def compile_for_system(path: Path, function: str, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
-    """A function with its loops on an array: with loads and stores, or with streams where the array has no memory.
+def compile_streams(
+    program: FunctionProgram, signature: Signature, arch: Arch, path: Path, **options: Unpack[CompileOptions]
+) -> Compiled:
+    """A function with those loops on an array without memory units whose accesses move by a fixed step.
 
-    On arrays without memory units only innermost counted loops are taken, whose accesses move by a fixed step.
+    Only innermost counted loops are taken.
     """
-    array = read_arch(arch)
-    if memory_of(array) == "arrays":
-        return without_jams(compile_function(f"{path}:{function}", array, **options))
-    program, signature = read_program(path, function), read_signature(path, function)
     limit, effort = options.get("time_limit"), options.get("effort")
     if limit is None and effort is None:
         limit, effort = DEFAULT_TIME_LIMIT, DEFAULT_EFFORT
     request = Request(
-        source="", arch=array, mapper=options.get("mapper", "auto"), seed=options.get("seed", 0), time_limit=limit,
+        source="", arch=arch, mapper=options.get("mapper", "auto"), seed=options.get("seed", 0), time_limit=limit,
         effort=effort, progress=options.get("progress"),
     )  # fmt: skip
-    loops = [_stream_loop(plan, program.module, program.file, array, request) for plan in program.loops]
-    bare = finished(program, signature, array, [CompiledLoop(plan=plan) for plan in program.loops], path)
+    loops = [_stream_loop(plan, program.module, program.file, arch, request) for plan in program.loops]
+    bare = finished(program, signature, arch, [CompiledLoop(plan=plan) for plan in program.loops], path)
     bare.loops = tuple(loops)
     return bare
 
 
-def _stream_loop(plan: LoopPlan, module: Module, file: str, arch: Any, request: Request) -> CompiledLoop:
+def _stream_loop(plan: LoopPlan, module: Module, file: str, arch: Arch, request: Request) -> CompiledLoop:
     """A loop with streams on the array, or the reason why it stays on the core."""
     if plan.graph is None or plan.pieces is not None or plan.is_nest:
         reason = plan.reason or ("it runs in pieces" if plan.pieces is not None else "the core runs it around its loop")

@@ -86,8 +86,6 @@ class _Reader:
 
     def _node(self, node: Any) -> None:
         """Add one operator, or evaluate it where it depends on no input. SourceError for one that is not lowered."""
-        from onnx.helper import get_attribute_value
-
         if not node.output:
             raise SourceError(f"operator {node.op_type!r} has no result")
         missing = next((name for name in node.input if name and name not in self.made), None)
@@ -109,7 +107,7 @@ class _Reader:
             op=node.op_type,
             name=node.name or node.output[0],
             inputs=inputs,
-            attributes={item.name: get_attribute_value(item) for item in node.attribute},
+            attributes=self._attributes(node),
             version=self.version,
             results=len(node.output),
         )
@@ -120,6 +118,15 @@ class _Reader:
             raise SourceError(f"operator {node.op_type!r} ({call.name}) does not fit its inputs: {what}") from None
         for name, value in zip(node.output, results):
             self.made[name] = value
+
+    def _attributes(self, node: Any) -> dict[str, Any]:
+        """The attributes of an operator by name."""
+        from onnx.helper import get_attribute_value
+
+        try:
+            return {item.name: get_attribute_value(item) for item in node.attribute}
+        except Exception as error:
+            raise SourceError(f"attributes of operator {node.op_type!r} cannot be read: {error}") from None
 
     def _evaluate(self, node: Any, inputs: list[Any]) -> None:
         """Make the results of an operator on static values; only their shapes are known where a value is not there."""
@@ -144,4 +151,9 @@ def _stored(item: Any) -> Any:
     """The value of an initializer; None where it is kept in another file."""
     from onnx import TensorProto, numpy_helper
 
-    return None if item.data_location == TensorProto.EXTERNAL else numpy_helper.to_array(item)
+    if item.data_location == TensorProto.EXTERNAL:
+        return None
+    try:
+        return numpy_helper.to_array(item)
+    except Exception as error:
+        raise SourceError(f"weight {item.name!r} cannot be read: {type(error).__name__} {error}") from None

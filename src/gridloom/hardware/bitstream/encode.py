@@ -512,6 +512,8 @@ class _Encoder:
         if node.op in _ACCESS:
             if not unit.shape.memory:
                 raise MappingError(f"node {node.id!r}: tile {unit.name!r} has no memory port in the hardware")
+            if node.op not in self.hardware.parameters.accesses:
+                raise MappingError(f"node {node.id!r}: {node.op!r} is not among the accesses of the hardware (ops)")
             first = self.layout.arrays[node.array or ""][0]
             return {"access": _ACCESS[node.op], "address": first} | self._emission(slot)
         code = self.hardware.opcode(unit, node.op, self.dfg.domain)

@@ -14,9 +14,9 @@ from gridloom.hardware.rtl.unit_module import unit_module
 
 PRIMITIVES = (
     "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
-    "gl_operand", "gl_product", "gl_division", "gl_cut", "gl_float_sum", "gl_float_product", "gl_float_order",
-    "gl_float", "gl_controls", "gl_alu", "gl_cma_alu", "gl_pe", "gl_units",
-    "gl_result", "gl_registers", "gl_memory_bus", "gl_memory_bank", "gl_sequencer",
+    "gl_operand", "gl_adder", "gl_shifter", "gl_product", "gl_division", "gl_cut", "gl_float_sum", "gl_float_product",
+    "gl_float_order", "gl_float", "gl_controls", "gl_alu", "gl_cma_alu", "gl_pe", "gl_units", "gl_result",
+    "gl_registers", "gl_named_registers", "gl_memory_bus", "gl_memory_bank", "gl_sequencer",
 )  # fmt: skip
 
 
@@ -41,7 +41,11 @@ def used_primitives(hardware: Hardware) -> list[str]:
     """Return the names of the primitives that an array uses."""
     texts = [unit_module(hardware, shape) for shape in hardware.variants] + [top_module(hardware)]
     # An array has one kind of function unit, by its domain.
-    absent = {"gl_alu", "gl_product", "gl_division"} if hardware.domain == "cma24" else {"gl_cma_alu"}
+    absent = (
+        {"gl_alu", "gl_adder", "gl_shifter", "gl_product", "gl_division"}
+        if hardware.domain == "cma24"
+        else {"gl_cma_alu"}
+    )
     if not any(shape.floats for shape in hardware.variants):
         absent.add("gl_float")
     needed = {name for name in PRIMITIVES if any(f"{name} #(" in text for text in texts)}

@@ -26,7 +26,7 @@ import numpy as np
 from gridloom.archs.model import Arch, Kind, RegisterFile
 from gridloom.dfg.ops import OP_TABLE, Op
 from gridloom.errors import ArchError
-from gridloom.hardware.parameters import FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
+from gridloom.hardware.parameters import ACCESSES, FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
 from gridloom.hardware.rtl.file_writers import FileWriters, multiplexed
 from gridloom.hardware.rtl.names import free_name, unique_names
 from gridloom.hardware.rtl.shapes import Bus, Mux, Shape, Source, Unit
@@ -307,10 +307,10 @@ class Hardware:
         Accesses to memory read up to three, and a move reads the first.
         """
         inputs = int((self.arch.operand_inputs[t] >= 0).sum()) if self.arch.tiles[t].operands else 0
-        if self.has_memory(t):
-            return inputs
         mask, base = self._ops(t), _CODE_BASE[self.domain]
         read = [op.arity for op in OP_TABLE[self.domain].values() if op.code - base >= 0 and mask >> op.code - base & 1]
+        if self.has_memory(t):
+            read += [ACCESSES[name] for name in self.parameters.accesses]
         return min(inputs, max([1, *read]))
 
     def _timing(self, t: int) -> _Timing:

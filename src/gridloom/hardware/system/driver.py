@@ -20,6 +20,8 @@ from gridloom.hardware.system.registers import (
     FAILED,
     ID,
     LOADING,
+    MOVING,
+    PENDING,
     RUNNING,
     VERSION,
 )
@@ -146,13 +148,25 @@ class Driver:
 
     # -- launches -----------------------------------------------------------------------------------------------------
 
-    def launch(self, bank: int, iterations: int, liveins: Sequence[int] = ()) -> None:
-        """Launch the image of a bank."""
+    def launch(self, bank: int, iterations: int, liveins: Sequence[int] = (), streams: int = 0) -> None:
+        """Launch the image of a bank, and start the channels of ``streams`` (bits as in CHANNELS) with it.
+
+        The launch waits for the one before it. Nothing of the next launch may be written before :meth:`wait_ready`.
+        """
         for k, word in enumerate(liveins):
             self.write("LIVEIN", word, k)
         self.write("ITERATIONS", iterations)
         self.write("BANK", bank)
+        self.write("STREAMS", streams)
         self.write("LAUNCH", 1)
+
+    def wait_ready(self) -> None:
+        """Wait until the live-ins and descriptors of the next launch may be written."""
+        self._wait(PENDING)
+
+    def wait_idle(self) -> None:
+        """Wait until every launch has ended and no channel is busy."""
+        self._wait(RUNNING | MOVING)
 
     def wait_launch(self) -> None:
         """Wait until the array has run."""
@@ -166,7 +180,7 @@ class Driver:
     def counters(self) -> dict[str, int]:
         """The counters by name."""
         return {name.lower(): self.read(name) for name in
-                ("BUSY", "STALLED", "CONFIGURING", "LOADING", "MOVING", "CYCLES")}  # fmt: skip
+                ("BUSY", "STALLED", "CONFIGURING", "LOADING", "MOVING", "TRANSFER", "WAITING", "CYCLES")}  # fmt: skip
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from gridloom.hardware.system.registers import CHANNEL_BYTES, DESCRIPTOR, ERRORS
 
 #: Where the test system has the registers.
 BASE: Final = 0xF0000000
-_STATUS: Final = ("ENABLED", "RUNNING", "CONFIGURING", "LOADING", "DRAINING", "ERROR")
+_STATUS: Final = ("ENABLED", "RUNNING", "CONFIGURING", "LOADING", "DRAINING", "ERROR", "PENDING", "MOVING")
 _CALLS: Final = """
 typedef struct { void *address; uint32_t format, count, stride, rows, row_stride; } gl_pattern;
-typedef struct { uint32_t busy, stalled, configuring, loading, moving, cycles; } gl_counters;
+typedef struct { uint32_t busy, stalled, configuring, loading, moving, transfer, waiting, cycles; } gl_counters;
 
 /* Every call that returns int returns 0 or the number of an error. */
 int gl_open(void);
@@ -32,20 +32,47 @@ static inline void gl_set_livein(uint32_t number, uint32_t word) {
   if (gl_liveins[number] != word) GL_REGISTER(GL_LIVEIN + 4 * number) = gl_liveins[number] = word;
 }
 static inline uint32_t gl_liveout(uint32_t number) { return GL_REGISTER(GL_LIVEOUT + 4 * number); }
-void gl_launch(uint32_t bank, uint32_t iterations);
+/* A launch waits for the one before it. Until it is set up, nothing of the next one may be written: see gl_ready. */
+void gl_launch(uint32_t bank, uint32_t iterations, uint32_t streams);
 int gl_wait_launch(void);
+int gl_wait(uint32_t busy);
+extern uint32_t gl_out[], gl_epoch, gl_stale, gl_flying, gl_loop, gl_iterations, gl_bank, gl_streams;
+#define GL_RARELY(condition) __builtin_expect(!!(condition), 0)
+/* Waits until the live-ins and descriptors of the next launch may be written. */
+static inline int gl_ready(void) {
+  if (!gl_flying) return 0;
+  uint32_t found = GL_REGISTER(GL_STATUS) & (GL_STATUS_ENABLED | GL_STATUS_ERROR | GL_STATUS_PENDING);
+  return GL_RARELY(found != GL_STATUS_ENABLED) ? gl_wait(GL_STATUS_PENDING) : 0;
+}
+/* Waits until nothing is under way: all launches have ended, and all that they wrote is in memory. */
+static inline int gl_idle(void) {
+  const uint32_t busy = GL_STATUS_RUNNING | GL_STATUS_MOVING;
+  /* Most launches end within a few reads. gl_wait takes over then, and looks for errors, too: a bus that hangs leaves
+   * its channel busy. */
+  uint32_t found, left = 4095;
+  do found = GL_REGISTER(GL_STATUS);
+  while ((found & busy) && --left);
+  if (GL_RARELY((found & (busy | GL_STATUS_ENABLED | GL_STATUS_ERROR)) != GL_STATUS_ENABLED)) {
+    int error = gl_wait(busy);
+    if (error) return error;
+  }
+  gl_flying = 0;
+  return 0;
+}
 void gl_read_counters(gl_counters *counters);
 
 /* Memory that loops on the array may work on; an array outside of all of it stays with the core. */
 void gl_buffer(const void *start, uint32_t bytes);
 void gl_drop(const void *start);
-/* What the program does about an error; it may return, and the core then runs the loop. */
+/* What the program does about an error. It may return, and the core then runs the loop; but loops that were launched
+ * before in the same function, and whose end nobody waited for, have not left what they should. */
 void gl_on_error(int error);
 
 /* What the generated code of a loop uses. */
 typedef struct gl_image {
   const uint32_t *words;
   uint32_t count, bank, loaded, loading;
+  /* The image of the loop that comes next; 0 once that is on its way. */
   struct gl_image *next;
 } gl_image;
 typedef struct {
@@ -54,41 +81,27 @@ typedef struct {
   uint8_t format, base, used, written, host_reads, host_writes;
 } gl_array;
 typedef struct { uint32_t resident, first, count; } gl_bound;
-/* Which loop a channel serves, and its last count and stride. */
-typedef struct { uint32_t owner, count, stride; } gl_channel;
-extern gl_channel gl_channels[2][16];
-void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format);
-/* Describe the stream of a loop: side 0 feeds the array, side 1 drains it. Only what changes is written. */
-static inline void gl_stream(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format, uint32_t address,
-                             uint32_t count, uint32_t stride) {
-  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
-  gl_channel *c = &gl_channels[side][channel];
-  if (c->owner != owner) gl_take_channel(side, channel, owner, format);
-  if (c->count != count) GL_REGISTER(at + GL_COUNT) = c->count = count;
-  if (c->stride != stride) GL_REGISTER(at + GL_STRIDE) = c->stride = stride;
-  GL_REGISTER(at + GL_ADDRESS) = address;
-}
+/* Describes the stream of a loop: side 0 feeds the array, side 1 drains it. Its address is written for each launch. */
+void gl_stream(uint32_t side, uint32_t channel, uint32_t format, uint32_t count, uint32_t stride);
 /* Where the elements of an array lie: in memory, and in the data memory. */
 typedef struct { uint32_t start, bytes, place; } gl_window;
-extern uint32_t gl_out[], gl_epoch, gl_stale;
-/* Sets the places of the arrays where they lie as at the launch before; 0 where the driver has to look. */
-static inline int gl_again(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, const gl_window *windows,
-                           uint32_t count) {
-  for (uint32_t k = 0; k < count; k++) {
-    if (!arrays[k].used) continue;
-    uint32_t into = pointers[k] + arrays[k].offset - windows[k].start, bits = arrays[k].format & 3;
-    if (arrays[k].stride != 1u << bits || into >= windows[k].bytes || (into & (arrays[k].stride - 1))) return 0;
-    bound[k].first = into >> bits;
-    gl_set_livein(arrays[k].base, windows[k].place + (into >> bits));
-  }
-  return 1;
-}
 void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windows, uint32_t count);
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count);
 int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int32_t gl_element(const gl_array *array, const gl_bound *bound, uint32_t pointer, int32_t index);
-int gl_run(gl_image *image, uint32_t iterations);
+/* Lets the next launches be those of a loop with so many iterations. */
+int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams);
+/* Begins to load the image of the loop that comes next, where that has not been done. */
+int gl_prefetch(gl_image *image);
+/* Launches the loop that was taken. Does not wait for its end. */
+static inline void gl_go(void) {
+  GL_REGISTER(GL_LAUNCH) = 1;
+  gl_flying = 1;
+}
+int gl_run(gl_image *image, uint32_t loop, uint32_t iterations);
+/* Lets the core see what launches have left so far. */
+void gl_sync(void);
 int gl_fail(int error);
 int gl_decline(void);
 void gl_end(void);

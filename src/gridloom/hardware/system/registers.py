@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 #: What the register ID holds: "GLSY".
 ID: Final = 0x59534C47
 #: Version of registers and images.
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class Register(NamedTuple):
@@ -29,7 +29,8 @@ REGISTERS: Final = (
     Register("CONTROL", 0x014, "read, write", "bit 0 enables the system (0 after a reset); writing 1 to bit 1 clears "
              "the counters, to bit 2 stops everything"),
     Register("STATUS", 0x018, "read", "bit 0 enabled, 1 launching or running, 2 configuring, 3 loading an image, "
-             "4 stopped with answers of the bus outstanding, 5 error; bits 15:8 the error"),
+             "4 stopped with answers of the bus outstanding, 5 error, 6 a launch waits or is set up, "
+             "7 a channel is busy; bits 15:8 the error"),
     Register("CHANNELS", 0x01C, "read", "busy channels: bit c read channel c, bit 16 + c write channel c"),
     Register("ERROR", 0x020, "read, write", "the first error since it was cleared; any write clears it"),
     Register("IRQ_ENABLE", 0x024, "read, write", "bit 0 launch done, 1 image loaded, 2 channels idle, 3 error"),
@@ -38,7 +39,7 @@ REGISTERS: Final = (
              "0: never"),
     Register("ITERATIONS", 0x030, "read, write", "iterations of the next launch, at least 1"),
     Register("BANK", 0x034, "read, write", "bank of the image of the next launch"),
-    Register("LAUNCH", 0x038, "write", "1 launches the array"),
+    Register("LAUNCH", 0x038, "write", "1 launches the array, at once or as soon as the launch before has ended"),
     Register("LOAD_ADDRESS", 0x03C, "read, write", "address of an image in memory"),
     Register("LOAD_WORDS", 0x040, "read, write", "its words"),
     Register("LOAD_BANK", 0x044, "read, write", "a write loads the image into this bank, also while the array runs"),
@@ -47,9 +48,14 @@ REGISTERS: Final = (
     Register("BUSY", 0x050, "read", "cycles in which the array ran"),
     Register("STALLED", 0x054, "read", "cycles in which the array waited for a stream"),
     Register("CONFIGURING", 0x058, "read", "cycles in which the array was configured"),
-    Register("LOADING", 0x05C, "read", "cycles in which an image was loaded"),
+    Register("LOADING", 0x05C, "read", "cycles in which an image was loaded, and the array neither ran nor was "
+             "configured"),
     Register("MOVING", 0x060, "read", "cycles in which a channel was busy"),
     Register("CYCLES", 0x064, "read", "cycles since the counters were cleared"),
+    Register("TRANSFER", 0x068, "read", "cycles in which a channel was busy, and the array neither ran nor was "
+             "configured"),
+    Register("WAITING", 0x06C, "read", "cycles in which the core did nothing but read a busy STATUS"),
+    Register("STREAMS", 0x070, "read, write", "channels that each launch starts; bits as in CHANNELS"),
     Register("LIVEIN", 0x100, "read, write", "32 words: live-ins of the next launch"),
     Register("LIVEOUT", 0x180, "read", "one word for each live-out of the last launch"),
     Register("READ", 0x400, "read, write", "32 bytes for each read channel: its descriptor"),
@@ -85,7 +91,7 @@ ERRORS: Final = {
 }
 
 IRQ_LAUNCH, IRQ_LOAD, IRQ_CHANNELS, IRQ_ERROR = 1, 2, 4, 8
-ENABLED, RUNNING, CONFIGURING, LOADING, DRAINING, FAILED = 1, 2, 4, 8, 16, 32
+ENABLED, RUNNING, CONFIGURING, LOADING, DRAINING, FAILED, PENDING, MOVING = 1, 2, 4, 8, 16, 32, 64, 128
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from gridloom.hardware.system.registers import ID, REGISTERS, VERSION
 SYSTEM: Final = "gridloom_system"
 #: Hand-written modules of a system, beside those of the array.
 MODULES: Final = (
-    "gl_queue", "gl_pattern", "gl_dma_read", "gl_dma_write", "gl_axil", "gl_images", "gl_launcher", "gl_control",
-    "gl_liveouts",
+    "gl_queue", "gl_pattern", "gl_channels", "gl_dma_read", "gl_dma_write", "gl_axil", "gl_images", "gl_launcher",
+    "gl_control", "gl_liveouts",
 )  # fmt: skip
 
 #: Ports of the slave and of the master: direction, bits, name.
@@ -111,7 +111,7 @@ class _SystemModule:
             "write_progress": 1, "image_fault": 4, "row_address": p.row_bits, "row": 64, "packets": 16, "entries": 16,
             "selectors": 16, "ii": 16, "length": 16, "cfg_valid": 1, "packet": 64, "run": 1,
             "selects": s.selectors, "selected": 16 * s.selectors, "arrived": 32, "slot": self.hardware.slot_bits,
-            "mover_busy": 1,
+            "mover_busy": 1, "set_up": 1, "run_bank": p.bank_bits, "run_iterations": 32,
         }  # fmt: skip
         for side, count in (("read", s.reads), ("write", s.writes)):
             widths |= {f"{side}_{part}": 32 * count for part in ("at", "place", *_PATTERN)}
@@ -147,7 +147,7 @@ class _SystemModule:
         names = [
             *port_names, "irq", "stop", "launch", "load", "iterations", "load_address", "load_words", "bank",
             "load_bank", "liveins", "liveouts", "valid", "idle", "configuring", "running", "stalled", "finished",
-            "loading", "outside", "image_fault", *sides,
+            "set_up", "loading", "outside", "image_fault", *sides,
         ]  # fmt: skip
         told = {"draining": "read_draining || write_draining", "progress": "read_progress || write_progress"}
         self.body += ["", *instance("gl_control", "control", sizes | addresses, common | {n: n for n in names} | told)]
@@ -214,11 +214,11 @@ class _SystemModule:
             "clk": "clk",
             "rst": "rst",
             "stop": "stop",
-            "bank": "bank",
             "row_address": "row_address",
             "row": "row",
         }
         images = common | counts | {
+            "bank": "run_bank",
             "start": "load", "start_bank": "load_bank", "start_words": "load_words",
             "arrives": f"read_push[{s.reads}]", "word": "arrived", "loading": "loading", "fault": "image_fault",
             "valid": "valid",
@@ -226,6 +226,7 @@ class _SystemModule:
         constants = {"ARRAY": f"32'h{s.array_id:08x}", "VERSION": VERSION}
         self.body += ["", *instance("gl_images", "images", sizes | constants, images)]
         launcher = common | counts | {
+            "bank": "bank", "run_bank": "run_bank", "run_iterations": "run_iterations", "set_up": "set_up",
             "launch": "launch", "waits": "read_busy[0]" if self.memory else "1'b0", "stalled": "stalled",
             "bank_written": "load", "written_bank": "load_bank", "iterations": "iterations", "liveins": "liveins",
             "idle": "idle", "configuring": "configuring", "running": "running", "finished": "finished",
@@ -254,7 +255,8 @@ class _SystemModule:
         # Packets of the unit behind all units are words of the data memory.
         self.body.append(wire(1, "poke", f"cfg_valid && packet[63:48] == 16'h{MEMORY_UNIT:04x}"))
         ports = {"clk": "array_clk", "rst": "rst", "cfg_valid": "cfg_valid && !poke", "cfg_packet": "cfg_packet",
-                 "run": "run", "iterations": "iterations", "finished": "array_finished", "slot": "slot"}  # fmt: skip
+                 "run": "run", "iterations": "run_iterations", "finished": "array_finished",
+                 "slot": "slot"}  # fmt: skip
         self.body += [wire(packet_bits(h), "cfg_packet", cut), wire(1, "array_finished")]
         for unit, k in stream_ports(h):
             name = f"{names[unit.name]}_stream_{k}"

@@ -26,7 +26,7 @@ from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.anneal_kernel import Cooling, anneal
 from gridloom.mappers.spokes.mapping import Placement, realise
-from gridloom.mappers.spokes.problem import SpokesProblem
+from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mappers.spokes.search import Best, iis
 
 _ORDERS: tuple[Order, Order] = ("depth", "topological")
@@ -125,12 +125,11 @@ class GuidedSearch:
         return self.best
 
     def warm_up(self) -> None:
-        """Load or compile the kernels, before any clock runs."""
-        ii = self.problem.spokes
-        tile, spoke, cost = self.player(ii, self.problem, "depth", 0, np.zeros(1, dtype=np.float32))
-        if cost[0] < 1e9:
-            stop = np.zeros(1, dtype=np.uint8)
-            anneal(self.problem.tables, ii, 0, Cooling(2, 1.0, _COLD, 0.0), stop, tile[0], spoke[0], self.floor)
+        """Load or compile the kernels before any clock runs, on the smallest problem: boards of large ones are long."""
+        problem = _two_ops()
+        ii, stop = problem.spokes, np.zeros(1, dtype=np.uint8)
+        tile, spoke, _ = self.player(ii, problem, "depth", 0, np.zeros(1, dtype=np.float32))
+        anneal(problem.tables, ii, 0, Cooling(2, 1.0, _COLD, 0.0), stop, tile[0], spoke[0], 0)
 
     def _done(self, ii: int) -> bool:
         """True when nothing better is possible at an II."""
@@ -260,6 +259,16 @@ class GuidedSearch:
         for tile, spoke, made in self.clock.run([job(k) for k in range(len(origins))]):
             self.clock.moves += made
             self._take(ii, tile, spoke)
+
+
+def _two_ops() -> SpokesProblem:
+    """The smallest problem that runs every kernel."""
+    from gridloom.archs.spec import build
+    from gridloom.dfg.model import DfgBuilder
+
+    b = DfgBuilder("two")
+    b.output(b.add("neg", b.add("neg", b.input("x"))), "y")
+    return build_problem(b.build(), build("streaming-engine:2"))
 
 
 def slot_player(weights: SlotWeights, settings: GuidedSettings, stop: NDArray[np.uint8]) -> Player:

@@ -46,6 +46,9 @@ CLASH, STUCK = 3.0, 8.0
 #: Cycles that count as 1 in rewards.
 SCALE = 6.0
 
+#: Nodes times slots of a board that is played in about a tenth of a second.
+SOON = 100_000
+
 _fast = njit(nogil=True, error_model="numpy", fastmath=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -192,7 +195,8 @@ def play(
 
     ``tile`` and ``spoke`` are [board, node]; ``cost`` is cycles and a price for each clash, missing register and tile
     in use by the goal, as the annealer counts them. A board that gets stuck costs 1e9. Playing a board takes
-    O(nodes * slots * operands) and the network for each slot: about a microsecond for each node and slot.
+    O(nodes * slots * operands) and the network for each slot: about a microsecond for each node and slot. A first board
+    that is played soon is played to its end also after a stop.
     """
     np.random.seed(seed)
     count = tile.shape[1]
@@ -214,6 +218,9 @@ def play(
         clear(tables, graph, board)
         cost[b] = 0.0
         for k in range(count):
+            if stop[0] and (b > 0 or count * slots > SOON):
+                cost[b] = 1e9
+                return b
             n = graph.order[k]
             if describe(tables, graph, ii, board, n, scratch, rows, legal) == 0:
                 cost[b] = 1e9

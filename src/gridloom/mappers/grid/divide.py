@@ -76,7 +76,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
         return reason
     cuts = _Cuts(StaticSearch(problem, config, {}), config)
     cuts.search.warm_up()
-    cuts.place(np.random.default_rng(0))
+    cuts.warm_up()
     clock.prepared()
     goal = Goal(problem, config.objective)
 
@@ -135,20 +135,35 @@ class _Cuts:
     def start(self, seed: int, stop: Flag) -> Candidate:
         """Cut, mend, route and balance."""
         rng = np.random.default_rng(seed)
-        position = self.place(rng)
+        position = self.place(rng, stop)
         if self.config.mend == 0:
             return self.search.realise(position, seed, self.search.problem.size, stop)
         moves = max(16, self.config.mend * self.search.problem.size)
         return self.search.start(position, seed=seed, heat=0.05, moves_each=moves, stop=stop)
 
-    def place(self, rng: np.random.Generator) -> Int32s:
-        """A tile for each node, by cuts; nodes on tiles that cannot run them are moved to free ones that can."""
+    def warm_up(self) -> None:
+        """Load or compile the kernel by cutting a few nodes."""
+        p = self.search.problem
+        few = np.arange(min(2, p.size), dtype=np.int32)
+        self._cut(
+            _Region(0, 0, p.arch.rows, p.arch.cols, few), np.zeros(p.size), np.zeros(p.size), np.random.default_rng(0)
+        )
+
+    def place(self, rng: np.random.Generator, stop: Flag) -> Int32s:
+        """A tile for each node, by cuts; nodes on tiles that cannot run them are moved to free ones that can.
+
+        A start that is stopped between two cuts scatters its nodes, since its result is not wanted any more.
+        """
         p = self.search.problem
         row, col = np.full(p.size, p.arch.rows / 2), np.full(p.size, p.arch.cols / 2)
         wanted = np.full(p.size, -1, dtype=np.int32)
         level = [_Region(0, 0, p.arch.rows, p.arch.cols, np.arange(p.size, dtype=np.int32))]
         while level:
-            parts = [part for region in level for part in self._cut(region, row, col, rng)]
+            parts = []
+            for region in level:
+                if stop[0]:
+                    return self.search.scattered(rng, p.allowed)
+                parts += self._cut(region, row, col, rng)
             for part in parts:
                 row[part.nodes], col[part.nodes] = part.centre
                 if part.rows == part.cols == 1:

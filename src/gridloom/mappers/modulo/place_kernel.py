@@ -241,21 +241,26 @@ def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state
     """
     tiles, horizon = cost.shape
     ii, kind = usage.used.shape[1], loop.kind[node]
-    for k in range(box.size[TILES]):
-        tile = box.tiles[k]
-        for cycle in range(low, high + 1):
-            ready = cycle + loop.latency[kind, tile]
-            if loop.allowed[kind, tile] == 0 or ready >= horizon:
+    for at in range(box.size[TILES]):
+        tile = box.tiles[at]
+        if loop.allowed[kind, tile] == 0:
+            for cycle in range(low, high + 1):
                 cost[tile, cycle] = FAR
-                continue
-            slot = cycle % ii
-            fee = price(usage, tile, slot, ISSUE_PRICE, present)
-            for k in range(1, loop.taken[kind, tile]):
-                fee += price(usage, tile, (slot + k) % ii, ISSUE_PRICE, present)
-            fee += pool_price(usage, loop.pool[kind, tile], slot, present)
-            if loop.has_result[node]:
-                fee += price(usage, tiles + tile, ready % ii, OUT_PRICE, present)
-            cost[tile, cycle] = fee + noise * random_unit(random_state)
+            continue
+        latency, taken, pool = loop.latency[kind, tile], loop.taken[kind, tile], loop.pool[kind, tile]
+        slot, after = low % ii, (low + latency) % ii
+        for cycle in range(low, high + 1):
+            fee = FAR
+            if cycle + latency < horizon:
+                fee = price(usage, tile, slot, ISSUE_PRICE, present) + pool_price(usage, pool, slot, present)
+                for k in range(1, taken):
+                    fee += price(usage, tile, (slot + k) % ii, ISSUE_PRICE, present)
+                if loop.has_result[node]:
+                    fee += price(usage, tiles + tile, after, OUT_PRICE, present)
+                fee += noise * random_unit(random_state)
+            cost[tile, cycle] = fee
+            slot = slot + 1 if slot + 1 < ii else 0
+            after = after + 1 if after + 1 < ii else 0
 
 
 @inlined

@@ -309,7 +309,7 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
     tiles, slot, box = fabric.tiles, cycle % fabric.ii, labels.box
     for k in range(box.size[FILES]):
         file = box.files[k]
-        if fabric.port_at[file] < fabric.port_at[file + 1]:
+        if fabric.wires > 0 and fabric.port_at[file] < fabric.port_at[file + 1]:
             enter(fabric, usage, labels, file, cycle, present)
         written = labels.write[cycle, file]
         least, where = FAR, -1
@@ -482,14 +482,11 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box
-    if is_whole(box):
-        for storage in range(tiles + fabric.registers):
-            _hold_in(fabric, usage, tree, labels, cycle, storage, present)
-    else:
-        for k in range(box.size[TILES]):
-            _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
-        for k in range(box.size[FILES]):
-            file = box.files[k]
+    for k in range(box.size[TILES]):
+        _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
+    for k in range(box.size[FILES]):
+        file = box.files[k]
+        if labels.least[cycle, file] < FAR:
             for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
                 _hold_in(fabric, usage, tree, labels, cycle, tiles + register, present)
     _hold_in(fabric, usage, tree, labels, cycle, fabric.elements - 1 - 3 * tiles, present)

@@ -5,7 +5,8 @@ is still at the bound when time is up. Here each II gets a slice of the time:
 
 1. the first quarter goes up a ladder of IIs whose steps double (bound, +1, +3, +7, ...) to four times the bound; from
    twice the bound on, starts are repeated with growing patience until the slice is over, since a mapping is near there;
-2. where that finds nothing, the ladder is repeated from twice the bound on with longer slices, and reaches higher;
+2. where that finds nothing, half of what is left goes to twice the highest II, half of the rest to twice that one, and
+   so on: a loop with long routes is mapped sooner where there is more room, and short slices at many IIs map none;
 3. the IIs between the bound and the best one are halved, again and again while the best is far from the bound;
 4. the rest goes to each II below the best, the nearest first, with slices that are a part of what is left, and with
    more patience from pass to pass.
@@ -39,8 +40,8 @@ _LADDER = 1 / 4
 _HALVING = 1 / 16
 _SHORTEST = 1 / 16
 
-# Parts of what is left: of a repeated ladder, of the II next to the best, and of one below that.
-_AGAIN = 1 / 3
+# Parts of what is left: of an II above the ladder, of the II next to the best, and of one below that.
+_AGAIN = 1 / 2
 _NEAREST = 1 / 2
 _BELOW = 1 / 4
 
@@ -50,8 +51,7 @@ _NEAR = 4
 # Steps of a halving that may fail.
 _MISSES = 2
 
-# Multiples of the bound: where a mapping is expected, and where the first ladder ends.
-_EXPECTED = 2
+# The multiple of the bound at which the ladder ends.
 _HIGHEST = 4
 
 # The part of a slice for the annealing of a start, and about the seconds of a move.
@@ -107,7 +107,7 @@ class TimedWalk(Walk):
     # -- any mapping --------------------------------------------------------------------------------------------------
 
     def _climb(self) -> None:
-        """Try the ladder, then again from the expected II on and further up, until a mapping is found."""
+        """Try the ladder, then ever higher IIs, until a mapping is found."""
         turn, top = 0, _HIGHEST * self.bound.total
         while True:
             self.cut = False
@@ -118,23 +118,18 @@ class TimedWalk(Walk):
                     return
             if rungs[-1] >= self._last() and not self.cut and turn >= self.config.passes:
                 return
-            turn, top = turn + 1, top * 2 if turn else top
+            turn, top = turn + 1, top * 2
 
     def _rungs(self, top: int, turn: int) -> list[int]:
-        """The IIs of a ladder, from the lowest on; repeated ladders begin where a mapping is expected.
-
-        Where the time is short for the graph, a ladder has its highest rung alone, where few starts find a mapping.
-        """
+        """The IIs of a ladder, from the lowest on; after the first turn, or in a hurry, its highest rung alone."""
         bound, last = self.bound.total, min(top, self._last())
-        if self._hurried:
+        if turn or self._hurried:
             return [last]
         rungs, step = [], 1
         while bound + step - 1 < last:
             rungs.append(bound + step - 1)
             step *= 2
-        rungs.append(last)
-        upper = [ii for ii in rungs if ii >= _EXPECTED * bound]
-        return upper if turn and upper else rungs
+        return [*rungs, last]
 
     def _rung(self, ii: int, turn: int, part: float) -> bool:
         """Try a rung: the bound with the usual patience, others with many short starts.

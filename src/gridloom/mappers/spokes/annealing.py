@@ -93,14 +93,15 @@ def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
 def _run(
     problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
 ) -> tuple[Int32s, Int32s, int] | None:
-    """One start: from a placement with half the heat, or from a new one; None: there is no placement to start from.
+    """One start: from a placement with half the heat, or from a new one; None: there is no placement to start from,
+    or no time to find one.
 
     Returns (tile, spoke, moves made). The origin is copied and stays as it is.
     """
     if origin is not None:
         tile, spoke, heat = origin.tile.copy(), origin.spoke.copy(), 0.5 * _HEAT
     else:
-        first = first_placement(problem, ii, seed)
+        first = first_placement(problem, ii, seed, stop)
         if first is None:
             return None
         tile, spoke, heat = *first, _HEAT

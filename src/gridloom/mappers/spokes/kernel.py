@@ -282,8 +282,8 @@ def sample(
 
     A node takes the slot that it can have soonest of ``greed`` drawn ones: 1 is uniform. A placement that leaves some
     node without a slot is dropped. Links and delay registers are not looked at. Returns (fewest cycles, complete
-    placements, placements tried); ``best_tile`` and ``best_spoke`` are written only where the fewest cycles are below
-    ``best_cycles``.
+    placements, placements tried, which are one at least); ``best_tile`` and ``best_spoke`` are written only where the
+    fewest cycles are below ``best_cycles``.
     """
     np.random.seed(seed)
     count, tiles = len(best_tile), tables.device[0]
@@ -296,7 +296,7 @@ def sample(
     slots = np.empty((tiles * ii, 2), dtype=np.int32)
     whole = 0
     for turn in range(rounds):
-        if stop[0]:
+        if stop[0] and turn > 0:
             return best_cycles, whole, turn
         tile[:] = NONE
         busy[:] = False

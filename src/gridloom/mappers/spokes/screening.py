@@ -58,9 +58,10 @@ def _shape(problem: SpokesProblem) -> Failure | None:
     """A failure for an op class, a number of operands or a kind of edge that the tiles do not have."""
     dfg, arch = problem.dfg, problem.arch
     most = min(tile.operands for tile in arch.tiles)
+    everywhere = frozenset.intersection(*(frozenset(tile.classes) for tile in arch.tiles))
     for n in range(problem.size):
         name = problem.name(n)
-        if not all(dfg.op_class(name) in tile.classes for tile in arch.tiles):
+        if dfg.op_class(name) not in everywhere:
             return Failure(
                 constraint=f"op class of node {name!r}", demand=dfg.op_class(name), bound=f"none on {arch.name}"
             )

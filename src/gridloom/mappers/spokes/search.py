@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
@@ -36,18 +37,23 @@ def iis(problem: SpokesProblem, asked: int | None) -> Iterator[int]:
     yield from range(least_ii(problem), problem.spokes + 1)
 
 
-def first_placement(problem: SpokesProblem, ii: int, seed: int) -> tuple[Int32s, Int32s] | None:
+def first_placement(
+    problem: SpokesProblem, ii: int, seed: int, stop: NDArray[np.uint8] | None = None
+) -> tuple[Int32s, Int32s] | None:
     """A placement that keeps C1 to C3 and the slots: the best of a few greedy ones, else one found by backtracking.
 
-    (tile, spoke), or None when both fail. Links and delay registers are not looked at, and a placement by backtracking
-    may leave carried values too little time. Pinned nodes are on their tiles.
+    (tile, spoke), or None when both fail or ``stop`` is set before there is one. Links and delay registers are not
+    looked at, and a placement by backtracking may leave carried values too little time. Pinned nodes are on their
+    tiles.
     """
     tile = np.zeros(problem.size, dtype=np.int32)
     spoke = np.zeros(problem.size, dtype=np.int32)
-    go = np.zeros(1, dtype=np.uint8)
-    _, whole, _ = sample(problem.tables, ii, seed & 0xFFFFFFFF, _TRIES, _GREED, go, tile, spoke, ENDLESS)
+    stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
+    _, whole, _ = sample(problem.tables, ii, seed & 0xFFFFFFFF, _TRIES, _GREED, stop, tile, spoke, ENDLESS)
     if whole:
         return tile, spoke
+    if stop[0]:
+        return None
     tiles, _ = tile_assignment(problem, ii)
     if tiles is None:
         return None

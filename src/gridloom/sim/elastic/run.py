@@ -404,9 +404,21 @@ class TokenNetwork:
         """The trees as the kernel takes them, with only those resources that some packet crosses."""
         fabric, tables = self.fabric, self.tables
         used = sorted({row[kernel.H_RESOURCE] for row in tables.hops})
-        sharing = [[h for h, row in enumerate(tables.hops) if row[kernel.H_RESOURCE] == r] for r in used]
-        share_start, shares = _ragged(sharing)
+        sharing: dict[int, list[int]] = {r: [] for r in used}
+        after: list[list[int]] = [[] for _ in tables.hops]
+        firsts: list[list[int]] = [[] for _ in tables.trees]
+        of_unit: list[list[int]] = [[] for _ in (*self.slots, *self.readers)]
+        for h, row in enumerate(tables.hops):
+            sharing[row[kernel.H_RESOURCE]].append(h)
+            before = row[kernel.H_BEFORE]
+            (after[before] if before >= 0 else firsts[-1 - before]).append(h)
+        for t, tree in enumerate(tables.trees):
+            of_unit[tree[kernel.T_UNIT]].append(t)
+        share_start, shares = _ragged(list(sharing.values()))
         counter_start, counters = _ragged(tables.raised)
+        after_start, following = _ragged(after)
+        first_start, first = _ragged(firsts)
+        unit_start, trees_of_unit = _ragged(of_unit)
         columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase)
         return kernel.Ways(
             trees=np.array(tables.trees, dtype=np.int64).reshape(-1, 2),
@@ -416,6 +428,13 @@ class TokenNetwork:
             shares=shares,
             counter_start=counter_start,
             counters=counters,
+            after_start=after_start,
+            after=following,
+            first_start=first_start,
+            firsts=first,
+            unit_start=unit_start,
+            of_unit=trees_of_unit,
+            queues=np.array(sorted({row[kernel.H_QUEUE] for row in tables.hops} - {-1}), dtype=np.int64),
             capacity=fabric.capacity,
             waiting=fabric.waiting,
         )

@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gridloom.dfg.semantics import mix
+from gridloom.sim.elastic.packet_trees import borrowing
 
 Words = NDArray[np.int64]
 
@@ -92,7 +93,8 @@ class Ways(NamedTuple):
     """The trees that packets follow. No kernel writes to it.
 
     ``shares`` lists the hops of each resource in the order of their turns, ``counters`` the counters of flows that each
-    hop raises (both CSR).
+    hop raises, ``after`` the hops that follow each hop, ``firsts`` those that each tree begins with, and ``of_unit``
+    the trees of each unit (all CSR). ``queues`` lists the queues behind some hop.
     """
 
     trees: Words
@@ -102,6 +104,13 @@ class Ways(NamedTuple):
     shares: Words
     counter_start: Words
     counters: Words
+    after_start: Words
+    after: Words
+    first_start: Words
+    firsts: Words
+    unit_start: Words
+    of_unit: Words
+    queues: Words
     #: Vectors that each queue holds; packets of a tree that wait in its unit at the most.
     capacity: Words
     waiting: int
@@ -195,7 +204,7 @@ def token(value: int, number: int, part: int = 0) -> int:
     return mix(value, number + (part << _PART_BITS))
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _starved(
     u: int, firing: int, input_start: Words, inputs: Words, flows: Words, counters: Words, consumed: Words
 ) -> bool:
@@ -209,7 +218,7 @@ def _starved(
     return False
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _blocked(
     u: int, firing: int, output_start: Words, outputs: Words, flows: Words, promised: Words, seen: Words
 ) -> bool:
@@ -229,7 +238,7 @@ def _blocked(
     return False
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _begin(
     u: int, firing: int, salt: int, input_start: Words, inputs: Words, flows: Words, consumed: Words, rings: Words
 ) -> int:
@@ -250,7 +259,7 @@ def _begin(
     return state
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _put(
     u: int, fired: int, value: int, output_start: Words, outputs: Words, flows: Words, counters: Words, rings: Words
 ) -> None:
@@ -265,20 +274,21 @@ def _put(
         counters[flows[f, F_COUNTER]] += flows[f, F_PUTS]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _crowded(u: int, firing: int, ways: Ways, waiting: Words) -> bool:
     """True when the packets of some tree that the unit's next firing feeds cannot leave the unit fast enough."""
-    for t in range(len(ways.trees)):
-        if ways.trees[t, T_UNIT] == u and (firing + 1) % ways.trees[t, T_EVERY] == 0 and waiting[t] >= ways.waiting:
+    for k in range(ways.unit_start[u], ways.unit_start[u + 1]):
+        t = ways.of_unit[k]
+        if (firing + 1) % ways.trees[t, T_EVERY] == 0 and waiting[t] >= ways.waiting:
             return True
     return False
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _let_go(cycle: int, ways: Ways, pace: Pace) -> bool:
     """Let go of the front packets that all branches have taken and that are through; returns whether one was."""
     moved = False
-    for q in range(len(ways.capacity)):
+    for q in ways.queues:
         if pace.length[q] == 0:
             continue
         h = pace.packets[q, pace.front[q], 0]
@@ -289,25 +299,21 @@ def _let_go(cycle: int, ways: Ways, pace: Pace) -> bool:
             pace.gone[q, 0] = 0
             pace.gone[q, 1] = 0
             moved = True
-            for other in range(len(ways.hops)):
-                if ways.hops[other, H_BEFORE] == h:
-                    pace.taken[other] = 0
+            for k in range(ways.after_start[h], ways.after_start[h + 1]):
+                pace.taken[ways.after[k]] = 0
     for t in range(len(ways.trees)):
-        branches = 0
-        for h in range(len(ways.hops)):
-            branches += ways.hops[h, H_BEFORE] == -1 - t
+        branches = ways.first_start[t + 1] - ways.first_start[t]
         if pace.waiting[t] > 0 and branches > 0 and pace.root_gone[t, 0] == branches and pace.root_gone[t, 1] <= cycle:
             pace.waiting[t] -= 1
             pace.root_gone[t, 0] = 0
             pace.root_gone[t, 1] = 0
             moved = True
-            for h in range(len(ways.hops)):
-                if ways.hops[h, H_BEFORE] == -1 - t:
-                    pace.taken[h] = 0
+            for k in range(ways.first_start[t], ways.first_start[t + 1]):
+                pace.taken[ways.firsts[k]] = 0
     return moved
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
     """Whether a packet waits for hop h: it is the first of the queue before it and has not gone this way yet."""
     before = ways.hops[h, H_BEFORE]
@@ -322,7 +328,7 @@ def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
     return bool(front[0] == before and front[1] <= cycle)
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
     """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once."""
     size, speed = ways.hops[h, H_SIZE], ways.resources[resource, R_PACE]
@@ -349,7 +355,7 @@ def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
         pace.used[behind] += size
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _carry(cycle: int, ways: Ways, pace: Pace, counters: Words) -> tuple[bool, bool]:
     """Each free resource begins a packet, in turn, and every busy one moves its tokens; returns (busy, resting).
 
@@ -387,14 +393,14 @@ def _carry(cycle: int, ways: Ways, pace: Pace, counters: Words) -> tuple[bool, b
     return busy, resting
 
 
-@njit(cache=True, nogil=True)
-def _awaited(cycle: int, pace: Pace) -> bool:
+@borrowing
+def _awaited(cycle: int, ways: Ways, pace: Pace) -> bool:
     """Whether a credit or a packet is on a way that takes longer than a cycle."""
     for f in range(len(pace.credits)):
         for k in range(pace.credits.shape[1]):
             if pace.credits[f, k] > 0:
                 return True
-    for q in range(len(pace.length)):
+    for q in ways.queues:
         if pace.length[q] > 0 and pace.packets[q, pace.front[q], 1] > cycle:
             return True
         if pace.gone[q, 1] > cycle:
@@ -405,7 +411,7 @@ def _awaited(cycle: int, pace: Pace) -> bool:
     return waits
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _give(u: int, firing: int, cycle: int, network: Network, credits: Words) -> None:
     """Send the credits of what a firing has taken."""
     for k in range(network.input_start[u], network.input_start[u + 1]):
@@ -415,7 +421,7 @@ def _give(u: int, firing: int, cycle: int, network: Network, credits: Words) -> 
             credits[f, back] += network.flows[f, F_TAKES]
 
 
-@njit(cache=True, nogil=True)
+@borrowing
 def _fire(u: int, cycle: int, iterations: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
     """End the firing of a unit that is due, and begin the next if it can; returns whether one began."""
     units, input_start, inputs, output_start, outputs, flows = network
@@ -423,9 +429,9 @@ def _fire(u: int, cycle: int, iterations: int, network: Network, ways: Ways, sta
     until = pace.until
     if until[u] == cycle:
         _put(u, fired[u], results[u, fired[u] - 1], output_start, outputs, flows, counters, rings)
-        for t in range(len(ways.trees)):
-            if ways.trees[t, T_UNIT] == u and fired[u] % ways.trees[t, T_EVERY] == 0:
-                pace.waiting[t] += 1
+        for k in range(ways.unit_start[u], ways.unit_start[u + 1]):
+            if fired[u] % ways.trees[ways.of_unit[k], T_EVERY] == 0:
+                pace.waiting[ways.of_unit[k]] += 1
         until[u] = -1
         if fired[u] % units[u, U_REPEATS] == 0:
             finished[u, fired[u] // units[u, U_REPEATS] - 1] = cycle
@@ -448,7 +454,7 @@ def _fire(u: int, cycle: int, iterations: int, network: Network, ways: Ways, sta
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 def run_tokens(
     iterations: int, first: int, max_cycles: int, network: Network, ways: Ways, state: TokenState, pace: Pace
 ) -> int:
@@ -479,7 +485,7 @@ def run_tokens(
         busy, resting = _carry(cycle, ways, pace, state.counters)
         if not left:
             return cycle
-        goes_on = moved or busy or resting or _awaited(cycle, pace)
+        goes_on = moved or busy or resting or _awaited(cycle, ways, pace)
         if not goes_on and soonest == _NEVER:
             return cycle
         step = 1 if goes_on else soonest - cycle

@@ -77,12 +77,13 @@ class _Log:
     """The log as columns."""
 
     def __init__(
-        self, rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int]
-    ) -> None:
+        self, rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int],
+        divided: bool,
+    ) -> None:  # fmt: skip
         def column(values: Any) -> _Numbers:
             return np.fromiter(values, np.int64, len(rows))
 
-        self.loops, self.words = loops, words
+        self.loops, self.words, self.divided = loops, words, divided
         self.loop = column(row.loop for row in rows)
         self.nest = column(row.nest for row in rows)
         self.iterations = column(row.iterations for row in rows)
@@ -127,15 +128,17 @@ class _Log:
 
 
 def schedule(
-    rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int], *, always: bool
-) -> Schedule:
+    rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int], *, always: bool,
+    divided: bool = True,
+) -> Schedule:  # fmt: skip
     """The schedule of a logged run.
 
     ``loads`` are the cycles that it takes to load configurations, ``words`` those to move each object in and out.
-    With ``always``, every innermost loop that can be on the array is there. Costs some passes over the rows for each
+    With ``always``, every innermost loop that can be on the array is there. Unless launches of one loop may be
+    ``divided`` between host and array, each loop is launched always or never. Costs some passes over the rows for each
     loop.
     """
-    log = _Log(rows, loops, loads, words)
+    log = _Log(rows, loops, loads, words, divided)
     usual = [NEVER if loop.nest else 0 for loop in loops]
     best = usual
     if not always and rows:
@@ -172,7 +175,7 @@ def _candidates(log: _Log, k: int) -> list[int]:
         return [0]
     iterations, gain = log.iterations[own], log.gain[own]
     least, most = int(iterations.min()), int(iterations.max())
-    if not log.loops[k].counted or least == most:
+    if not log.loops[k].counted or not log.divided or least == most:
         return [0, NEVER]
     found = {0, NEVER}
     for start in (0, int(log.first[k])):

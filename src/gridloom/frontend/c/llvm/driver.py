@@ -57,6 +57,8 @@ _FLAGS: Final = (
     "-Wno-unknown-pragmas", "-Wno-unused-command-line-argument",
 )  # fmt: skip
 
+_KEEPS_LOOPS: Final = "-fno-unroll-loops"
+
 # For IR, which has its language's meaning and its lines already.
 _IR_FLAGS: Final = (
     *(flag for flag in _FLAGS if flag != "-gline-tables-only"),
@@ -122,9 +124,10 @@ def find_compiler() -> Compiler:
     return Compiler((str(zig), "cc"), True)
 
 
-def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
+def compile_to_ir(path: Path, *, time_limit: float | None = None, unrolled: bool = False) -> str:
     """The optimised LLVM IR of a C file. SourceError with clang's message, file and line where it does not compile.
 
+    With ``unrolled``, clang replaces short loops of a constant number of iterations by their copies.
     Includes are looked for beside the file and among the compiler's own. The text is preprocessed first, so that what
     it includes and how long it gets is known before it is compiled. Costs 0.1 to 0.4 s.
     """
@@ -137,7 +140,8 @@ def compile_to_ir(path: Path, *, time_limit: float | None = None) -> str:
         words = [*compiler.command, *compiler.target, *SEMANTICS]
         _preprocess(compiler, [*words, "-w", "-E", "-H", "-o", "-", str(source)], Path(folder), path, limit)
         output = Path(folder) / "loop.ll"
-        words += [*_FLAGS, "-o", str(output), str(source)]
+        flags = [flag for flag in _FLAGS if not (unrolled and flag == _KEEPS_LOOPS)]
+        words += [*flags, "-o", str(output), str(source)]
         message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))

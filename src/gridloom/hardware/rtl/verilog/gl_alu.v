@@ -28,19 +28,24 @@ module gl_alu #(
         |OPS[MUL_XOR:MUL_RSUB]);
     localparam HAS_DIVISION = DIVISION != 0 && (OPS[DIV] || OPS[REM] || OPS[UDIV] || OPS[UREM]);
     localparam HAS_SHIFT_FUSED = OPS[SHL_ADD] || |OPS[LSHR_XOR:SHL_SUB];
+    localparam HAS_LEFT = OPS[SHL] || OPS[ROTL] || OPS[SHL_ADD] || |OPS[SHL_XOR:SHL_SUB];
+    localparam HAS_RIGHT = OPS[LSHR] || OPS[SHR] || |OPS[LSHR_XOR:SHR_ADD];
+    // Whether something else than zeros comes into a word that is shifted.
+    localparam FILLS = OPS[SHR] || OPS[ROTL] || |OPS[SHR_XOR:SHR_ADD];
     localparam AMOUNT_BITS = $clog2(W);
 
     wire [6:0] code = {{(7-OPCODE_BITS){1'b0}}, opcode};
     wire joins, meets, adds, subtracts, lefts, arithmetic, turns, shifts, multiplies, divides;
     assign {joins, meets, adds, subtracts, lefts, arithmetic, turns, shifts, multiplies, divides} = controls;
 
-    // One adder for sums, differences, comparisons and what is computed bit by bit: then the second word is 0. Its lowest
-    // bit makes the carry into the others. A bit of each word leading the adder is a function of four bits at most.
+    // One adder for sums, differences, comparisons and what is computed bit by bit, which goes through it unchanged. A bit
+    // of the word before the adder is a function of four bits.
     wire [W-1:0] first = joins ? (meets ? a ^ b : a | b) : (meets ? a & b : a);
-    wire [W-1:0] second = adds ? b : subtracts ? ~b : {W{1'b0}};
-    wire [W+1:0] total = {1'b0, first, 1'b1} + {1'b0, second, subtracts};
-    wire [W-1:0] sum = total[W:1];
-    wire below = !total[W+1];
+    wire [W-1:0] sum;
+    wire carry;
+    gl_adder #(.W(W)) adder (
+        .combines(adds || subtracts), .subtracts(subtracts), .a(first), .b(b), .sum(sum), .carry(carry));
+    wire below = !carry;
     wire less = a[W-1] == b[W-1] ? sum[W-1] : a[W-1];
     wire same = a == b;
     wire [W-1:0] b_marked = {b[W-1:1], 1'b1};
@@ -64,8 +69,11 @@ module gl_alu #(
             assign funnel = {upper[REACH-W-1:0], lower};
         end
     endgenerate
-    wire [REACH-1:0] moved = funnel >> b[AMOUNT_BITS-1:0];
-    wire [W-1:0] shifted = lefts ? mirrored(moved[W-1:0]) : moved[W-1:0];
+    wire [W-1:0] moved;
+    gl_shifter #(.W(W), .BITS(AMOUNT_BITS), .FILLS(FILLS)) shifter (
+        .funnel(funnel), .amount(b[AMOUNT_BITS-1:0]), .moved(moved));
+    wire [W-1:0] mirror = mirrored(moved);
+    wire [W-1:0] shifted = lefts ? mirror : moved;
 
     wire [W-1:0] product;
     generate
@@ -160,8 +168,18 @@ module gl_alu #(
                 default: ;
             endcase
     end
-    // A product is the last to come, so that the choice between it and all others is the last one.
-    (* keep *) wire [W-1:0] quick = shifts ? shifted : rest;
-    assign y = multiplies ? product : divides ? quotient : quick;
-    wire unused = &{1'b0, clk, c, moved, upper, MOVE[0], ADD[0], SUB[0], SHL[0], SHR[0], LSHR[0], ROTL[0], AND[0], OR[0], XOR[0]};
+    wire [W-1:0] other = divides ? quotient : rest;
+    generate
+        if (HAS_PRODUCT && HAS_LEFT && HAS_RIGHT) begin : four
+            // The choice between the four parts is a single one, since all of them come late.
+            gl_mux #(.W(W), .N(4), .SELECT_BITS(2)) pick (
+                .sources({mirror, moved, product, other}), .select({shifts, shifts ? lefts : multiplies}), .chosen(y));
+            wire unused_shifted = &{1'b0, shifted};
+        end else begin : few
+            // A product is the last to come, so that the choice between it and all others is the last one.
+            (* keep *) wire [W-1:0] quick = shifts ? shifted : other;
+            assign y = multiplies ? product : quick;
+        end
+    endgenerate
+    wire unused = &{1'b0, clk, c, shifted, upper, MOVE[0], ADD[0], SUB[0], AND[0], OR[0], XOR[0]};
 endmodule

@@ -4,7 +4,9 @@
 // the highest index in the highest bits; the first STREAMS operands may come from a stream.
 module gl_pe #(
     parameter W = 32, OPERANDS = 3, STREAMS = 3, STAGE_BITS = 6, VALUES = 4, VALUE_BITS = 2, COUNT_BITS = 3,
-    parameter OFFSET_BITS = 8, CHUNK = 32
+    parameter OFFSET_BITS = 8, CHUNK = 32,
+    // A bit for each operand: whether its words may wait in a FIFO.
+    parameter [31:0] WAITS = 32'hFFFFFFFF
 ) (
     input  wire clk, run,
     input  wire [STAGE_BITS-1:0] soon_stage, soon_past,
@@ -30,23 +32,23 @@ module gl_pe #(
         .clk(clk), .run(run), .soon_valid(soon_valid), .soon_always(soon_always), .soon_start(soon_start),
         .soon_stage(soon_stage), .soon_past(soon_past), .fire(fire), .next_firing(next_firing));
 
-    wire [OPERANDS*VALUE_BITS-1:0] next_index;
+    wire [OPERANDS*VALUE_BITS-1:0] index;
     wire [OPERANDS*W-1:0]          values;
     gl_values #(.W(W), .VALUES(VALUES), .VALUE_BITS(VALUE_BITS), .PORTS(OPERANDS), .OFFSET_BITS(OFFSET_BITS),
                 .CHUNK(CHUNK)) constants (
-        .clk(clk), .write(value_write), .offset(offset), .data(data), .index(next_index), .words(values));
+        .clk(clk), .write(value_write), .offset(offset), .data(data), .index(index), .words(values));
 
     genvar k;
     generate
         for (k = 0; k < OPERANDS; k = k + 1) begin : operand
             gl_operand #(.W(W), .STAGE_BITS(STAGE_BITS), .VALUE_BITS(VALUE_BITS), .COUNT_BITS(COUNT_BITS),
-                         .STREAM(k < STREAMS)) pick (
+                         .STREAM(k < STREAMS), .WAITS(WAITS[k])) pick (
                 .clk(clk), .fire(fire), .next_source(next_sources[k*2 +: 2]),
                 .next_count(next_counts[k*COUNT_BITS +: COUNT_BITS]),
                 .next_base(next_bases[k*VALUE_BITS +: VALUE_BITS]), .next_firing(next_firing),
                 .next_waits(next_waits[k]), .arrived(arrived[k*W +: W]), .late(late[k*W +: W]),
                 .stream(streams[k*W +: W]), .value(values[k*W +: W]),
-                .next_index(next_index[k*VALUE_BITS +: VALUE_BITS]), .read(stream_read[k]), .word(operands[k*W +: W]));
+                .index(index[k*VALUE_BITS +: VALUE_BITS]), .read(stream_read[k]), .word(operands[k*W +: W]));
         end
     endgenerate
 endmodule

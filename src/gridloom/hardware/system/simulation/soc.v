@@ -8,6 +8,7 @@
 //
 // +error_low, +error_high: addresses whose answers on the system's bus are errors. +hang: from this cycle on that bus does
 // not answer. +reset: in this cycle the system, but not the core, is reset. +limit: cycles until the simulation ends.
+// +trace: every access of the core to a register of the system is printed with the cycle in which it ends.
 module gridloom_soc #(
     parameter WORDS = 1 << 18
 ) (
@@ -27,6 +28,8 @@ module gridloom_soc #(
         if (!$value$plusargs("reset=%d", reset_at)) reset_at = 64'hffffffffffffffff;
         if (!$value$plusargs("limit=%d", limit)) limit = 64'd100000000;
     end
+    reg traces;
+    initial traces = $test$plusargs("trace") != 0;
     wire hangs = cycle >= hang_from;
 
     // -- the core ----------------------------------------------------------------------------------------------------
@@ -86,6 +89,9 @@ module gridloom_soc #(
         else if (writes) sent <= bvalid ? 1'b0 : sent || awready;
         else if (reads) sent <= rvalid ? 1'b0 : sent || arready;
     assign d_ack = to_system ? (writes && bvalid && sent) || (reads && rvalid && sent) : asks;
+    always @(posedge clk)
+        if (traces && d_ack && asks && to_system)
+            $write("@%0d %s %03x %08x\n", cycle, d_we ? "w" : "r", {d_adr[9:0], 2'b00}, d_we ? d_out : rdata);
     assign d_in = to_system ? rdata : to_host ? cycle[31:0] : ram[d_adr[ADDRESS_BITS-1:0]];
 
     // -- memory behind the system's bus ------------------------------------------------------------------------------

@@ -10,12 +10,14 @@ static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
-gl_channel gl_channels[2][16];
-static uint32_t iterations_set, bank_set, described[2][16][8];
+uint32_t gl_loop, gl_iterations, gl_bank, gl_streams;
+static uint32_t described[2][16][8];
 /* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
 uint32_t gl_epoch = 1;
 /* Set while the core's cache may hold what streams have written over in memory. */
 uint32_t gl_stale;
+/* Set while launches may be under way whose end nobody has waited for. */
+uint32_t gl_flying;
 #define GL_NONE 0xffffffffu
 
 const char *gl_error_text(int error) {
@@ -34,12 +36,12 @@ static int status(uint32_t *word) {
   return 0;
 }
 
-static int wait_for(uint32_t mask) {
+int gl_wait(uint32_t busy) {
   uint32_t word;
   for (uint32_t k = 0; k < GL_LIMIT; k++) {
     int error = status(&word);
     if (error) return error;
-    if (!(word & mask)) return 0;
+    if (!(word & busy)) return 0;
   }
   return GL_ERROR_DRIVER;
 }
@@ -49,9 +51,10 @@ int gl_open(void) {
   REG(GL_ERROR) = 0;
   REG(GL_CONTROL) = 3;
   for (uint32_t k = 0; k < 32; k++) REG(GL_LIVEIN + 4 * k) = gl_liveins[k] = 0;
-  iterations_set = bank_set = GL_NONE;
+  gl_iterations = gl_bank = gl_streams = GL_NONE;
+  gl_flying = gl_stale = 0;
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
-  for (uint32_t k = 0; k < 32; k++) (&gl_channels[0][0])[k].owner = 0;
+  gl_loop = 0;
   next_bank = 0;
   return 0;
 }
@@ -82,7 +85,7 @@ int gl_load(const uint32_t *image, uint32_t words, uint32_t bank) {
   return status(&word);
 }
 
-int gl_wait_load(void) { return wait_for(GL_STATUS_LOADING); }
+int gl_wait_load(void) { return gl_wait(GL_STATUS_LOADING); }
 
 /* ---- data ---- */
 
@@ -100,48 +103,43 @@ static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t 
   tell(at, held, GL_PLACE / 4, place);
 }
 
-/* A channel that a loop takes over is described anew. */
-void gl_take_channel(uint32_t side, uint32_t channel, uint32_t owner, uint32_t format) {
-  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES;
-  gl_channels[side][channel] = (gl_channel){owner, GL_NONE, GL_NONE};
-  for (uint32_t k = 0; k < 7; k++) described[side][channel][k] = GL_NONE;
-  REG(at + GL_FORMAT) = format;
-  REG(at + GL_ROWS) = 1;
-  REG(at + GL_ROW_STRIDE) = 0;
+void gl_stream(uint32_t side, uint32_t channel, uint32_t format, uint32_t count, uint32_t stride) {
+  uint32_t at = (side ? GL_WRITE : GL_READ) + channel * GL_CHANNEL_BYTES, *held = described[side][channel];
+  held[GL_ADDRESS / 4] = GL_NONE;
+  tell(at, held, GL_FORMAT / 4, format);
+  tell(at, held, GL_COUNT / 4, count);
+  tell(at, held, GL_STRIDE / 4, stride);
+  tell(at, held, GL_ROWS / 4, 1);
 }
 
 void gl_start_read(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
   describe(GL_READ + channel * GL_CHANNEL_BYTES, described[0][channel], pattern, place);
-  gl_channels[0][channel].owner = 0;
   REG(GL_START) = 1u << channel;
 }
 
 void gl_start_write(uint32_t channel, const gl_pattern *pattern, uint32_t place) {
   describe(GL_WRITE + channel * GL_CHANNEL_BYTES, described[1][channel], pattern, place);
-  gl_channels[1][channel].owner = 0;
   REG(GL_START) = 1u << (16 + channel);
 }
 
-int gl_wait_channels(void) {
-  uint32_t word;
-  for (uint32_t k = 0; k < GL_LIMIT; k++) {
-    if (!REG(GL_CHANNELS)) return status(&word);
-    int error = status(&word);
-    if (error) return error;
-  }
-  return GL_ERROR_DRIVER;
-}
+int gl_wait_channels(void) { return gl_wait(GL_STATUS_MOVING); }
 
 /* ---- launches ---- */
 
-
-void gl_launch(uint32_t bank, uint32_t iterations) {
-  if (iterations != iterations_set) REG(GL_ITERATIONS) = iterations_set = iterations;
-  if (bank != bank_set) REG(GL_BANK) = bank_set = bank;
-  REG(GL_LAUNCH) = 1;
+/* What registers hold already is not written again. */
+static void choose(uint32_t bank, uint32_t iterations, uint32_t streams) {
+  if (iterations != gl_iterations) REG(GL_ITERATIONS) = gl_iterations = iterations;
+  if (bank != gl_bank) REG(GL_BANK) = gl_bank = bank;
+  if (streams != gl_streams) REG(GL_STREAMS) = gl_streams = streams;
 }
 
-int gl_wait_launch(void) { return wait_for(GL_STATUS_RUNNING); }
+void gl_launch(uint32_t bank, uint32_t iterations, uint32_t streams) {
+  choose(bank, iterations, streams);
+  gl_loop = 0;
+  gl_go();
+}
+
+int gl_wait_launch(void) { return gl_wait(GL_STATUS_RUNNING); }
 
 void gl_read_counters(gl_counters *c) {
   c->busy = REG(GL_BUSY);
@@ -149,6 +147,8 @@ void gl_read_counters(gl_counters *c) {
   c->configuring = REG(GL_CONFIGURING);
   c->loading = REG(GL_LOADING);
   c->moving = REG(GL_MOVING);
+  c->transfer = REG(GL_TRANSFER);
+  c->waiting = REG(GL_WAITING);
   c->cycles = REG(GL_CYCLES);
 }
 
@@ -203,9 +203,11 @@ static gl_pattern pattern_of(const resident *r) {
 static int flush(resident *r) {
   if (!r->dirty) return 0;
   gl_epoch++;
+  int error = gl_flying ? gl_idle() : 0;
+  if (error) return error;
   gl_pattern p = pattern_of(r);
   gl_start_write(0, &p, r->place);
-  int error = gl_wait_channels();
+  error = gl_wait_channels();
   r->dirty = 0;
   refresh_cache();
   return error;
@@ -359,26 +361,37 @@ int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32
   }
 }
 
-int gl_run(gl_image *image, uint32_t iterations) {
+/* Begin to load an image into a bank of its own. */
+static int request_image(gl_image *image) {
+  image->bank = next_bank++ % GL_BANKS;
+  image->loading = 1;
+  return gl_load(image->words, image->count, image->bank);
+}
+
+int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams) {
   int error;
   if (!image->loaded) {
-    if (!image->loading) {
-      image->bank = next_bank++ % GL_BANKS;
-      if ((error = gl_load(image->words, image->count, image->bank))) return error;
-    }
+    if (!image->loading && (error = request_image(image))) return error;
     if ((error = gl_wait_load())) return error;
-    image->loading = 0;
     image->loaded = 1;
   }
-  gl_launch(image->bank, iterations);
-  /* The next loop's image is loaded while this one runs. */
+  choose(image->bank, iterations, streams);
+  gl_loop = loop;
+  return 0;
+}
+
+int gl_prefetch(gl_image *image) {
   gl_image *next = image->next;
-  if (next && !next->loaded && !next->loading) {
-    next->bank = next_bank++ % GL_BANKS;
-    next->loading = 1;
-    if ((error = gl_load(next->words, next->count, next->bank))) return error;
-  }
-  return gl_wait_launch();
+  image->next = 0;
+  return !next || next->loading ? 0 : request_image(next);
+}
+
+int gl_run(gl_image *image, uint32_t loop, uint32_t iterations) {
+  int error = gl_take(image, loop, iterations, 0);
+  if (error) return error;
+  gl_go();
+  if ((error = gl_prefetch(image))) return error;
+  return gl_idle();
 }
 
 int gl_fail(int error) {
@@ -386,17 +399,30 @@ int gl_fail(int error) {
   /* Nothing that the array holds is right any more. */
   for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = residents[k].dirty = 0;
   gl_epoch++;
+  gl_flying = 0;
   gl_on_error(error);
   return 0;
 }
 
-int gl_decline(void) {
+/* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. */
+static int settle_all(int forget) {
+  int error = gl_flying ? gl_idle() : 0;
+  if (!error) error = flush_all(forget);
   if (gl_stale) {
     refresh_cache();
     gl_stale = 0;
   }
-  int error = flush_all(1);
+  return error;
+}
+
+int gl_decline(void) {
+  int error = settle_all(1);
   return error ? gl_fail(error) : 0;
+}
+
+void gl_sync(void) {
+  int error = settle_all(0);
+  if (error) gl_fail(error);
 }
 
 void gl_end(void) { gl_decline(); }

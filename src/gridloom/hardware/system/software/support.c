@@ -63,6 +63,8 @@ void gl_leave(void) {
   total.configuring += now.configuring - before.configuring;
   total.loading += now.loading - before.loading;
   total.moving += now.moving - before.moving;
+  total.transfer += now.transfer - before.transfer;
+  total.waiting += now.waiting - before.waiting;
 #endif
 }
 
@@ -75,6 +77,8 @@ void gl_report(void) {
   named("configuring", total.configuring);
   named("loading", total.loading);
   named("moving", total.moving);
+  named("transfer", total.transfer);
+  named("waiting", total.waiting);
 #endif
 }
 

@@ -1,5 +1,9 @@
 // The registers of the system, its errors, interrupts, counters and the limit on waiting. Addresses of registers are
 // parameters, since one table of names gives them to the hardware, to the C header and to the Python driver.
+//
+// Live-ins, descriptors, bank, iterations and the channels to start (STREAMS) are those of the next launch. A launch that
+// is asked for while another one runs waits until that one has ended and all channels are idle (`pending`); once it is
+// set up, the registers may be written for the one behind it. Until then they may not.
 module gl_control #(
     parameter READS = 1, WRITES = 1, LIVEINS = 32, LIVEOUTS = 1, BANK_BITS = 1, BANKS = 2,
     parameter [31:0] ID = 0, VERSION = 1, ARRAY = 0, SHAPE = 0, MEMORY = 0, TIMEOUT_RESET = 65535,
@@ -7,7 +11,7 @@ module gl_control #(
     parameter [11:0] A_CHANNELS = 28, A_ERROR = 32, A_IRQ_ENABLE = 36, A_IRQ = 40, A_TIMEOUT = 44, A_ITERATIONS = 48,
     parameter [11:0] A_BANK = 52, A_LAUNCH = 56, A_LOAD_ADDRESS = 60, A_LOAD_WORDS = 64, A_LOAD_BANK = 68,
     parameter [11:0] A_VALID = 72, A_START = 76, A_BUSY = 80, A_STALLED = 84, A_CONFIGURING = 88, A_LOADING = 92,
-    parameter [11:0] A_MOVING = 96, A_CYCLES = 100, A_LIVEIN = 256, A_LIVEOUT = 384, A_READ = 1024, A_WRITE = 1536
+    parameter [11:0] A_MOVING = 96, A_CYCLES = 100, A_TRANSFER = 104, A_WAITING = 108, A_STREAMS = 112, A_LIVEIN = 256, A_LIVEOUT = 384, A_READ = 1024, A_WRITE = 1536
 ) (
     input  wire clk, rst,
     input  wire write, read,
@@ -33,7 +37,7 @@ module gl_control #(
     input  wire [READS-1:0] read_busy,
     input  wire [WRITES-1:0] write_busy,
     input  wire [BANKS-1:0] valid,
-    input  wire idle, configuring, running, stalled, finished, loading,
+    input  wire idle, configuring, running, stalled, finished, set_up, loading,
     input  wire read_failed, write_failed, outside, draining, progress,
     input  wire [3:0] image_fault
 );
@@ -97,18 +101,31 @@ module gl_control #(
     wire hits_write = wa >= A_WRITE && to_write < WRITES * 32 && to_write[4:2] != 3'd7;
     wire hits_plain = wa == A_CONTROL || wa == A_ERROR || wa == A_IRQ_ENABLE || wa == A_IRQ || wa == A_TIMEOUT
                       || wa == A_ITERATIONS || wa == A_BANK || wa == A_LAUNCH || wa == A_LOAD_ADDRESS
-                      || wa == A_LOAD_WORDS || wa == A_LOAD_BANK || wa == A_START;
+                      || wa == A_LOAD_WORDS || wa == A_LOAD_BANK || wa == A_START || wa == A_STREAMS;
     wire hits = wa[1:0] == 2'b00 && (hits_livein || hits_read || hits_write || hits_plain);
     assign write_refused = !hits;
     wire [READS-1:0] starts_read = data[READS-1:0];
     wire [WRITES-1:0] starts_write = data[16 +: WRITES];
     wire starting = write && hits && wa == A_START;
+    // Whoever waits for a launch has its channels for itself.
     wire bad_start = |(starts_read & (read_busy | read_wrong)) || |(starts_write & (write_busy | write_wrong))
-                     || !enabled || draining_stop;
+                     || !enabled || draining_stop || pending;
     // After a stop nothing may start before what was on the bus has ended.
     reg draining_stop;
+    reg pending, given;
+    reg [READS-1:0] stream_reads;
+    reg [WRITES-1:0] stream_writes;
     wire launching = write && hits && wa == A_LAUNCH && data[0];
-    wire bad_launch = !idle || launch || !enabled || !valid[bank] || iterations == 0;
+    wire bad_streams = |(stream_reads & read_wrong) || |(stream_writes & write_wrong);
+    wire bad_launch = pending || !enabled || !valid[bank] || iterations == 0;
+    // The launch that waits begins when nothing else is under way; its image may have been replaced meanwhile.
+    wire moving = |read_busy || |write_busy || |read_start || |write_start;
+    wire begins = pending && !given && idle && !launch && !moving && !draining_stop && !stop;
+    wire lost = begins && !valid[bank];
+    wire launches = begins && valid[bank];
+    // What belongs to a launch must not change while that one waits.
+    wire of_launch = hits_livein || hits_read || hits_write || wa == A_ITERATIONS || wa == A_BANK || wa == A_STREAMS;
+    wire disturbs = write && hits && of_launch && pending;
     wire loads = write && hits && wa == A_LOAD_BANK;
     wire bad_load = loading || load || !enabled || draining_stop || load_address[1:0] != 0;
 
@@ -117,16 +134,16 @@ module gl_control #(
     wire breaks = read_failed || write_failed || timed_out;
     wire [7:0] new_error = read_failed ? BUS_READ : write_failed ? BUS_WRITE : timed_out ? TIMED_OUT
                            : outside ? OUTSIDE : image_fault != 0 ? {4'd0, image_fault}
-                           : (launching && bad_launch) || (loads && bad_load) ? BAD_LAUNCH
-                           : starting && bad_start ? BAD_DESCRIPTOR : 8'd0;
+                           : (launching && bad_launch) || (loads && bad_load) || lost || disturbs ? BAD_LAUNCH
+                           : (starting && bad_start) || (launching && bad_streams) ? BAD_DESCRIPTOR : 8'd0;
     reg was_loading, was_moving;
-    wire moving = |read_busy || |write_busy;
     integer r;
     always @(posedge clk) begin
-        launch <= launching && !bad_launch && !rst;
+        launch <= launches && !rst;
         load <= loads && !bad_load && !rst;
-        read_start <= starting && !bad_start && !rst ? starts_read : {READS{1'b0}};
-        write_start <= starting && !bad_start && !rst ? starts_write : {WRITES{1'b0}};
+        read_start <= rst ? {READS{1'b0}} : launches ? stream_reads : starting && !bad_start ? starts_read : {READS{1'b0}};
+        write_start <= rst ? {WRITES{1'b0}} : launches ? stream_writes
+                       : starting && !bad_start ? starts_write : {WRITES{1'b0}};
         stop <= !rst && ((breaks && error == 0) || (write && hits && wa == A_CONTROL && data[2]));
         was_loading <= loading;
         was_moving <= moving;
@@ -143,22 +160,33 @@ module gl_control #(
             load_words <= 0;
             load_bank <= 0;
             draining_stop <= 1'b0;
+            pending <= 1'b0;
+            given <= 1'b0;
+            stream_reads <= 0;
+            stream_writes <= 0;
             for (r = 0; r < READS * 8; r = r + 1) reads[r] <= 0;
             for (r = 0; r < WRITES * 8; r = r + 1) writes[r] <= 0;
             liveins <= 0;
         end else begin
             quiet <= !waiting || progress ? 32'd0 : quiet + 32'd1;
             draining_stop <= stop || (draining_stop && draining);
+            if (stop || lost || (given && set_up)) {pending, given} <= 2'b00;
+            else if (launches) given <= 1'b1;
+            else if (launching && !bad_launch && !bad_streams) pending <= 1'b1;
             if (write && hits && wa == A_ERROR) error <= 8'd0;
             else if (error == 0) error <= new_error;
             irq_pending <= (irq_pending & ~(write && hits && wa == A_IRQ ? data[3:0] : 4'd0))
                            | {error == 0 && new_error != 0, was_moving && !moving, was_loading && !loading, finished};
-            if (write && hits) begin
+            if (write && hits && !disturbs) begin
                 if (wa == A_CONTROL && write_lanes[0]) enabled <= data[0];
                 if (wa == A_IRQ_ENABLE) irq_enable <= (irq_enable & ~mask[3:0]) | data[3:0];
                 if (wa == A_TIMEOUT) timeout <= (timeout & ~mask) | data;
                 if (wa == A_ITERATIONS) iterations <= (iterations & ~mask) | data;
                 if (wa == A_BANK && write_lanes[0]) bank <= data[BANK_BITS-1:0];
+                if (wa == A_STREAMS) begin
+                    stream_reads <= (stream_reads & ~mask[READS-1:0]) | data[READS-1:0];
+                    stream_writes <= (stream_writes & ~mask[16 +: WRITES]) | data[16 +: WRITES];
+                end
                 if (wa == A_LOAD_ADDRESS) load_address <= (load_address & ~mask) | data;
                 if (wa == A_LOAD_WORDS) load_words <= (load_words & ~mask) | data;
                 if (wa == A_LOAD_BANK && write_lanes[0]) load_bank <= data[BANK_BITS-1:0];
@@ -171,16 +199,30 @@ module gl_control #(
     end
 
     // -- counters ----------------------------------------------------------------------------------------------------
-    reg [31:0] count_busy, count_stalled, count_configuring, count_loading, count_moving, count_cycles;
+    reg [31:0] count_busy, count_stalled, count_configuring, count_loading, count_moving, count_transfer, count_waiting;
+    reg [31:0] count_cycles;
+    // The core waits while all it does is to read that the system is busy.
+    reg core_waits;
+    wire works = (running && !stalled) || configuring;
+    always @(posedge clk)
+        if (rst || write || (read && read_address != A_STATUS)) core_waits <= 1'b0;
+        else if (answers) core_waits <= status_busy;
+    reg answers;
+    always @(posedge clk) answers <= read && read_address == A_STATUS;
+    wire status_busy = !idle || launch || pending || loading || moving;
     wire clears = rst || (write && hits && wa == A_CONTROL && data[1]);
     always @(posedge clk)
-        if (clears) {count_busy, count_stalled, count_configuring, count_loading, count_moving, count_cycles} <= 0;
+        if (clears)
+            {count_busy, count_stalled, count_configuring, count_loading, count_moving, count_transfer, count_waiting,
+             count_cycles} <= 0;
         else begin
             count_busy <= count_busy + {31'd0, running && !stalled};
             count_stalled <= count_stalled + {31'd0, running && stalled};
             count_configuring <= count_configuring + {31'd0, configuring};
-            count_loading <= count_loading + {31'd0, loading};
+            count_loading <= count_loading + {31'd0, loading && !works};
             count_moving <= count_moving + {31'd0, moving};
+            count_transfer <= count_transfer + {31'd0, moving && !works && !loading};
+            count_waiting <= count_waiting + {31'd0, core_waits};
             count_cycles <= count_cycles + 32'd1;
         end
 
@@ -193,7 +235,8 @@ module gl_control #(
     wire [11:0] from_write = ra - A_WRITE;
     reg known;
     assign read_refused = !known || ra[1:0] != 2'b00;
-    wire [31:0] status = {16'd0, error, 2'b00, error != 0, draining_stop, loading, configuring, !idle || launch, enabled};
+    wire [31:0] status = {16'd0, error, moving, pending, error != 0, draining_stop, loading, configuring,
+                          !idle || launch || pending, enabled};
     always @* begin
         known = 1'b1;
         read_data = 32'd0;
@@ -231,6 +274,12 @@ module gl_control #(
                 A_LOADING: read_data = count_loading;
                 A_MOVING: read_data = count_moving;
                 A_CYCLES: read_data = count_cycles;
+                A_TRANSFER: read_data = count_transfer;
+                A_WAITING: read_data = count_waiting;
+                A_STREAMS: begin
+                    read_data[READS-1:0] = stream_reads;
+                    read_data[16 +: WRITES] = stream_writes;
+                end
                 default: known = 1'b0;
             endcase
     end

@@ -27,47 +27,34 @@ module gl_dma_read #(
     localparam BURST = 16;
     localparam PENDING = 8;
     wire [CHANNELS-1:0] active, take;
-    wire [CHANNELS*32-1:0] at;
     wire [CHANNELS*5-1:0] burst;
+    wire [CHANNEL_BITS-1:0] chosen;
+    wire found;
+    wire [31:0] from;
+    wire [4:0] elements;
+    wire [2:0] kind;
+    wire [7:0] length;
     // Elements of each channel that were asked for and have not come.
     reg [LEVEL_BITS-1:0] flying [0:CHANNELS-1];
-    reg [CHANNELS-1:0] ready, waits;
+    reg [CHANNELS-1:0] room, waits;
     integer k;
     always @*
         for (k = 0; k < CHANNELS; k = k + 1) begin
             waits[k] = flying[k] != 0;
-            ready[k] = active[k] && {1'b0, flying[k]} + {1'b0, level[k*LEVEL_BITS +: LEVEL_BITS]}
-                       <= QUEUE[LEVEL_BITS:0] - BURST[LEVEL_BITS:0];
+            room[k] = {1'b0, flying[k]} + {1'b0, level[k*LEVEL_BITS +: LEVEL_BITS]}
+                      <= QUEUE[LEVEL_BITS:0] - BURST[LEVEL_BITS:0];
         end
     assign busy = active | waits;
-
-    // The channel whose turn it is: the first one that is ready behind the one that was served last.
-    reg [CHANNEL_BITS-1:0] served, chosen;
-    reg found;
-    always @* begin
-        chosen = 0;
-        found = 1'b0;
-        for (k = CHANNELS - 1; k >= 0; k = k - 1)
-            if (ready[k]) begin
-                chosen = k[CHANNEL_BITS-1:0];
-                found = 1'b1;
-            end
-        for (k = CHANNELS - 1; k >= 0; k = k - 1)
-            if (ready[k] && k[CHANNEL_BITS-1:0] > served) chosen = k[CHANNEL_BITS-1:0];
-    end
-
     reg [3:0] waiting;
     reg dropping;
     wire issue = found && !stop && !dropping && waiting != PENDING[3:0] && (!m_axi_arvalid || m_axi_arready);
+    gl_channels #(.CHANNELS(CHANNELS), .CHANNEL_BITS(CHANNEL_BITS), .BURST(BURST)) channels (
+        .clk(clk), .rst(rst), .stop(stop), .start(start), .address(address), .count(count), .stride(stride),
+        .rows(rows), .row_stride(row_stride), .format(format), .may(room), .issue(issue), .active(active), .take(take),
+        .burst(burst), .found(found), .chosen(chosen), .at(from), .elements(elements), .kind(kind), .length(length));
     genvar c;
     generate
         for (c = 0; c < CHANNELS; c = c + 1) begin : channel
-            assign take[c] = issue && chosen == c[CHANNEL_BITS-1:0];
-            gl_pattern #(.BURST(BURST)) pattern (
-                .clk(clk), .rst(rst), .start(start[c]), .stop(stop), .take(take[c]),
-                .address(address[c*32 +: 32]), .count(count[c*32 +: 32]), .stride(stride[c*32 +: 32]),
-                .rows(rows[c*32 +: 32]), .row_stride(row_stride[c*32 +: 32]), .size(format[c*3 +: 2]),
-                .active(active[c]), .at(at[c*32 +: 32]), .burst(burst[c*5 +: 5]));
             always @(posedge clk)
                 if (rst) flying[c] <= 0;
                 else flying[c] <= flying[c] + (take[c] ? {{(LEVEL_BITS-5){1'b0}}, burst[c*5 +: 5]} : {LEVEL_BITS{1'b0}})
@@ -75,11 +62,6 @@ module gl_dma_read #(
             assign push[c] = arrives && !dropping && !stop && !m_axi_rresp[1] && head_channel == c[CHANNEL_BITS-1:0];
         end
     endgenerate
-    wire [31:0] from = at[chosen*32 +: 32];
-    wire [4:0] elements = burst[chosen*5 +: 5];
-    wire [2:0] kind = format[chosen*3 +: 3];
-    // The bytes of a burst, from the first byte of its first beat on.
-    wire [7:0] bytes = {6'd0, from[1:0]} + ({3'd0, elements} << kind[1:0]);
 
     // Bursts that were asked for, in order: channel, format, first lane, elements.
     localparam ENTRY = CHANNEL_BITS + 3 + 2 + 5;
@@ -107,9 +89,8 @@ module gl_dma_read #(
     always @(posedge clk) begin
         if (issue) begin
             m_axi_araddr <= {from[31:2], 2'b00};
-            m_axi_arlen <= ((bytes + 8'd3) >> 2) - 8'd1;
+            m_axi_arlen <= length;
             pending[newest] <= {chosen, kind, from[1:0], elements};
-            served <= chosen;
         end
         if (arrives) next_lane <= after[1:0];
         if (rst) begin
@@ -119,7 +100,6 @@ module gl_dma_read #(
             waiting <= 0;
             delivered <= 0;
             dropping <= 1'b0;
-            served <= 0;
         end else begin
             m_axi_arvalid <= issue || (m_axi_arvalid && !m_axi_arready);
             if (issue) newest <= newest + 1'b1;

@@ -27,50 +27,38 @@ module gl_dma_write #(
     output wire m_axi_bready
 );
     localparam BURST = 16;
-    wire [CHANNELS-1:0] active, take;
-    wire [CHANNELS*32-1:0] at;
+    wire [CHANNELS-1:0] active;
     wire [CHANNELS*5-1:0] burst;
-    reg [CHANNELS-1:0] ready;
+    wire [CHANNEL_BITS-1:0] chosen;
+    wire found;
+    wire [31:0] to;
+    wire [4:0] elements;
+    wire [2:0] kind;
+    wire [7:0] length;
+    reg [CHANNELS-1:0] filled_up;
     integer k;
     always @*
         for (k = 0; k < CHANNELS; k = k + 1)
-            ready[k] = active[k]
-                       && level[k*LEVEL_BITS +: LEVEL_BITS] >= {{(LEVEL_BITS-5){1'b0}}, burst[k*5 +: 5]};
-    reg [CHANNEL_BITS-1:0] current, chosen;
-    reg found;
-    always @* begin
-        chosen = 0;
-        found = 1'b0;
-        for (k = CHANNELS - 1; k >= 0; k = k - 1)
-            if (ready[k]) begin
-                chosen = k[CHANNEL_BITS-1:0];
-                found = 1'b1;
-            end
-        for (k = CHANNELS - 1; k >= 0; k = k - 1)
-            if (ready[k] && k[CHANNEL_BITS-1:0] > current) chosen = k[CHANNEL_BITS-1:0];
-    end
+            filled_up[k] = level[k*LEVEL_BITS +: LEVEL_BITS] >= {{(LEVEL_BITS-5){1'b0}}, burst[k*5 +: 5]};
 
     // A burst: its address and its data go out side by side, then its response is awaited.
     reg bursting, stopped;
+    reg [CHANNEL_BITS-1:0] current;
     wire issue = found && !stop && !bursting;
+    wire [CHANNELS-1:0] unused_take;
+    gl_channels #(.CHANNELS(CHANNELS), .CHANNEL_BITS(CHANNEL_BITS), .BURST(BURST)) channels (
+        .clk(clk), .rst(rst), .stop(stop), .start(start), .address(address), .count(count), .stride(stride),
+        .rows(rows), .row_stride(row_stride), .format(format), .may(filled_up), .issue(issue), .active(active),
+        .take(unused_take), .burst(burst), .found(found), .chosen(chosen), .at(to), .elements(elements), .kind(kind),
+        .length(length));
     genvar c;
     generate
         for (c = 0; c < CHANNELS; c = c + 1) begin : channel
-            assign take[c] = issue && chosen == c[CHANNEL_BITS-1:0];
-            gl_pattern #(.BURST(BURST)) pattern (
-                .clk(clk), .rst(rst), .start(start[c]), .stop(stop), .take(take[c]),
-                .address(address[c*32 +: 32]), .count(count[c*32 +: 32]), .stride(stride[c*32 +: 32]),
-                .rows(rows[c*32 +: 32]), .row_stride(row_stride[c*32 +: 32]), .size(format[c*3 +: 2]),
-                .active(active[c]), .at(at[c*32 +: 32]), .burst(burst[c*5 +: 5]));
             assign busy[c] = active[c] || (bursting && current == c[CHANNEL_BITS-1:0]);
             // `stop` empties the queues, so that a burst that dies takes nothing out of them.
             assign pop[c] = takes && !dead && !stopped && current == c[CHANNEL_BITS-1:0];
         end
     endgenerate
-    wire [31:0] to = at[chosen*32 +: 32];
-    wire [4:0] elements = burst[chosen*5 +: 5];
-    wire [1:0] new_size = format[chosen*3 +: 2];
-    wire [7:0] bytes = {6'd0, to[1:0]} + ({3'd0, elements} << new_size);
 
     reg dead, filled;
     reg [1:0] lane, size;
@@ -125,10 +113,10 @@ module gl_dma_write #(
                 current <= chosen;
                 m_axi_awvalid <= 1'b1;
                 m_axi_awaddr <= {to[31:2], 2'b00};
-                m_axi_awlen <= ((bytes + 8'd3) >> 2) - 8'd1;
+                m_axi_awlen <= length;
                 left <= elements;
                 lane <= to[1:0];
-                size <= new_size;
+                size <= kind[1:0];
                 filled <= 1'b0;
             end else if (sent && m_axi_bvalid) bursting <= 1'b0;
         end
@@ -137,5 +125,5 @@ module gl_dma_write #(
     always @(posedge clk)
         if (rst || !bursting) stopped <= 1'b0;
         else if (stop) stopped <= 1'b1;
-    wire unused = &{1'b0, m_axi_bresp[0]};
+    wire unused = &{1'b0, m_axi_bresp[0], kind[2], unused_take};
 endmodule

@@ -1,7 +1,8 @@
 // Launches the array: sends the packets of an image down the configuration chain where the array holds another one, then
 // the entries that depend on the launch (live-ins, starts of arrays, registers), lets the array run for
 // (iterations - 1) * II + length cycles of its own clock, and is idle again. Selectors of the image say which output
-// ports the live-out registers and the stream channels listen to.
+// ports the live-out registers and the stream channels listen to. Bank and iterations are taken over with `launch`; from
+// `set_up` on the live-ins are not read any more, so that they may be those of the next launch.
 //
 // An entry has two rows: the packet, and {kind, shift, live-in} in its low word. Kind 0 sends the packet as it is; kind 1
 // replaces its data by the live-in; kinds 2 and 3 add the live-in to the data, shifted left or right.
@@ -18,7 +19,9 @@ module gl_launcher #(
     output wire [ROW_BITS-1:0] row_address,
     input  wire [63:0] row,
     input  wire [15:0] packets, entries, selectors, ii, length,
-    output wire idle, configuring, running, finished,
+    output wire idle, configuring, running, finished, set_up,
+    output reg  [BANK_BITS-1:0] run_bank,
+    output reg  [31:0] run_iterations,
     output reg  cfg_valid,
     output reg  [63:0] cfg_packet,
     output reg  run,
@@ -39,6 +42,7 @@ module gl_launcher #(
     assign idle = state == IDLE;
     assign configuring = state == SEND || state == SELECT || state == PATCH || state == DRAIN;
     assign running = state == RUN;
+    assign set_up = state == DRAIN;
 
     wire [1:0] kind = row[17:16];
     wire [4:0] shift = row[12:8];
@@ -77,12 +81,16 @@ module gl_launcher #(
         end else begin
             if (bank_written && written_bank == held_bank) held <= 1'b0;
             case (state)
-                IDLE: if (launch) state <= WAIT;
+                IDLE: if (launch) begin
+                    state <= WAIT;
+                    run_bank <= bank;
+                    run_iterations <= iterations;
+                end
                 WAIT: if (!waits) begin
                     second <= 1'b0;
                     held <= 1'b1;
-                    held_bank <= bank;
-                    if (held && held_bank == bank) begin
+                    held_bank <= run_bank;
+                    if (held && held_bank == run_bank) begin
                         state <= PATCH;
                         at <= entry_rows;
                         left <= {entries[14:0], 1'b0};
@@ -122,7 +130,7 @@ module gl_launcher #(
                     end
                 DRAIN: begin
                     left <= left - 16'd1;
-                    iterations_left <= iterations;
+                    iterations_left <= run_iterations;
                     phase <= ii;
                     tail <= length;
                     if (left == 16'd1) begin

@@ -21,7 +21,7 @@ module gl_mover #(
     output wire [31:0] word,
     input  wire [31:0] loaded
 );
-    reg [31:0] in_at, out_at, left, rows_left;
+    reg [31:0] in_at, out_at, left, rows_left, row_count;
     reg reading;
     wire arrives = in_level != 0 && !poke;
     wire [LEVEL_BITS-1:0] room = QUEUE[LEVEL_BITS-1:0] - out_level;
@@ -60,11 +60,12 @@ module gl_mover #(
                 out_at <= out_place;
                 left <= out_count;
                 rows_left <= out_rows;
+                row_count <= out_count;
             end else if (reads) begin
                 out_at <= out_at + 32'd1;
                 left <= left - 32'd1;
                 if (left == 32'd1) begin
-                    left <= out_count;
+                    left <= row_count;
                     rows_left <= rows_left - 32'd1;
                     reading <= rows_left != 32'd1;
                 end

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.crossbars.wire_kernel import cross_back, enter_back
-from gridloom.mappers.modulo.reach.box_kernel import FILES, TILES, is_whole
+from gridloom.mappers.modulo.reach.box_kernel import FILES, TILES
 from gridloom.mappers.modulo.route_kernel import (
     HOLD_PRICE,
     MEMORY_PRICE,
@@ -50,14 +50,11 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
     """
     tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
     slot, box = cycle % fabric.ii, labels.box
-    if is_whole(box):
-        for storage in range(tiles + fabric.registers):
-            _rest(fabric, usage, labels, cycle, storage, present)
-    else:
-        for k in range(box.size[TILES]):
-            _rest(fabric, usage, labels, cycle, box.tiles[k], present)
-        for k in range(box.size[FILES]):
-            file = box.files[k]
+    for k in range(box.size[TILES]):
+        _rest(fabric, usage, labels, cycle, box.tiles[k], present)
+    for k in range(box.size[FILES]):
+        file = box.files[k]
+        if labels.write[cycle + 1, file] < FAR:
             for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
                 _rest(fabric, usage, labels, cycle, tiles + register, present)
     if labels.best[cycle + 1, memory] < FAR:
@@ -114,7 +111,7 @@ def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, 
                     labels.best[cycle, tiles + register] = cost
                     cost += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
                     labels.write[cycle, file] = min(labels.write[cycle, file], cost)
-            if fabric.port_at[file] < fabric.port_at[file + 1]:
+            if fabric.wires > 0 and fabric.port_at[file] < fabric.port_at[file + 1]:
                 enter_back(fabric, usage, labels, file, cycle, present)
         for k in range(box.size[TILES]):
             other = box.tiles[k]
