@@ -51,6 +51,18 @@ def split(dfg: Dfg, assignment: Mapping[str, int]) -> tuple[Part, ...]:
     DfgError when an op has no part, when a value would run backwards, or when parts share a memory that one writes.
     Linear in the graph times the number of parts. Running them in order gives what the graph gives (``run_parts``).
     """
+    numbers, home, stored = _plan(dfg, assignment)
+    return tuple(_part(dfg, home, stored, k, len(numbers)) for k in range(len(numbers)))
+
+
+def part_of(dfg: Dfg, assignment: Mapping[str, int], number: int) -> Part:
+    """One of the parts that ``split`` returns: that of a number of the assignment. Linear in the graph."""
+    numbers, home, stored = _plan(dfg, assignment)
+    return _part(dfg, home, stored, numbers.index(number), len(numbers))
+
+
+def _plan(dfg: Dfg, assignment: Mapping[str, int]) -> tuple[list[int], dict[str, int], dict[str, str]]:
+    """The numbers of the parts in order, the part of each node, and the outputs that store values that cross."""
     where = f"graph {dfg.name!r}"
     missing = [node.id for k, node in enumerate(dfg.nodes) if is_op(dfg, k) and node.id not in assignment]
     if missing:
@@ -63,8 +75,7 @@ def split(dfg: Dfg, assignment: Mapping[str, int]) -> tuple[Part, ...]:
     home = _homes(dfg, assignment, {number: k for k, number in enumerate(numbers)})
     _check_order(dfg, home, where)
     _check_memory(dfg, home, where)
-    stored = _stored(dfg, home)
-    return tuple(_part(dfg, home, stored, k, len(numbers)) for k in range(len(numbers)))
+    return numbers, home, _stored(dfg, home)
 
 
 def _homes(dfg: Dfg, assignment: Mapping[str, int], position: Mapping[int, int]) -> dict[str, int]:

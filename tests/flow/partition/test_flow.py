@@ -259,6 +259,37 @@ def test_what_the_estimator_excludes_is_not_pushed(small: Arch, monkeypatch: pyt
     assert set(searches) == {"fit"}
 
 
+class Optimist(Pessimist):
+    """Goes by the bound, and is sure that everything fits."""
+
+    name = "optimist"
+
+    def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:
+        return bound_estimate(dfg, arch)
+
+    def probability(self, dfg: Dfg, arch: Arch, columns: int) -> float | None:
+        return 1.0
+
+
+@pytest.mark.parametrize(("estimator", "first"), [(Optimist(), "eager"), (Pessimist(), "fit")])
+def test_what_is_expected_to_fit_is_searched_for_with_more_effort_at_once(
+    small: Arch, monkeypatch: pytest.MonkeyPatch, estimator: Pessimist, first: str
+) -> None:
+    monkeypatch.setattr("gridloom.flow.partition.flow.estimator_of", lambda name: estimator)
+    searches: list[str] = []
+    fits = PartMapper.fits
+
+    def counted(self: PartMapper, ops: frozenset[str], part: Dfg, columns: int, search: str = "fit") -> bool:
+        searches.append(search)
+        return fits(self, ops, part, columns, search)
+
+    monkeypatch.setattr(PartMapper, "fits", counted)
+    # Two copies of the whole fit side by side; two parts would take longer, since their loads need as many columns.
+    result = partition(PartitionRequest(source=lanes(3, 2), arch=small, seeds=2))
+    assert result.failure is None
+    assert searches[0] == first
+
+
 def test_a_part_that_needs_more_than_expected_goes_on_with_fewer_copies(
     small: Arch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

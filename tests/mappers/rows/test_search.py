@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +12,22 @@ from tests.mappers.conftest import butterflies, sums
 
 from gridloom.archs import build
 from gridloom.dfg.model import DfgBuilder
+from gridloom.mappers.rows.mapping import Layout
 from gridloom.mappers.rows.problem import RowGraph, flatten
 from gridloom.mappers.rows.screening import columns_by_rows
-from gridloom.mappers.rows.search import FIT, NARROW, Narrowest, Rung, Starts, narrowest
+from gridloom.mappers.rows.search import (
+    BEFORE_PUSH,
+    EAGER,
+    FIT,
+    NARROW,
+    PUSH,
+    PUSH_TURNS,
+    Heat,
+    Narrowest,
+    Rung,
+    Starts,
+    narrowest,
+)
 
 SHORT: tuple[Rung, ...] = ((0.25, 4), (0.5, 0))
 
@@ -48,6 +64,28 @@ def test_what_the_first_look_leaves_wide_the_last_one_narrows() -> None:
     assert (wide.width, narrow.width) == (6, narrow.bound)
     again = search(graph, (), NARROW)
     assert (again.width, again.moves) == (narrow.width, narrow.moves)
+
+
+def test_the_long_starts_of_an_eager_search_are_those_of_push(monkeypatch: pytest.MonkeyPatch) -> None:
+    arch = build("vpcma:4x6")
+    graph = flatten(butterflies(3), arch)
+    start = Starts.start
+    made: list[tuple[int, int, Heat | None]] = []
+
+    def one_conflict_short(self: Starts, columns: int, seed: int, moves: int, *rest: Any) -> Layout | None:
+        made.append((seed, moves, rest[-1]))
+        layout = start(self, columns, seed, 16, *rest)
+        return None if layout is None else replace(layout, conflicts=1)
+
+    monkeypatch.setattr(Starts, "start", one_conflict_short)
+    narrowest(Starts(graph, arch), 6, fit=EAGER, narrow=(), seed=5, long_turns=PUSH_TURNS)
+    eager = list(made)
+    made.clear()
+    narrowest(Starts(graph, arch), 6, fit=PUSH, narrow=(), seed=5, first=len(BEFORE_PUSH), long_turns=PUSH_TURNS)
+    assert len(eager) == len(EAGER)
+    assert eager[len(BEFORE_PUSH) :] == made
+    # All three settings have their turn.
+    assert len({heat for _, _, heat in made}) == len(PUSH_TURNS)
 
 
 @pytest.mark.parametrize("ops", [0, 1])

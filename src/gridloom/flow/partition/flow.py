@@ -50,6 +50,10 @@ EstimatorName = Literal["auto", "learned", "dgcnn", "bound", "mapper"]
 #: What the estimator gives less than this is not tried, however much it would pay; what is in doubt is tried.
 DOUBT: Final = 0.005
 ESTIMATORS: Final = ("auto", "learned", "dgcnn", "bound", "mapper")
+#: What the estimator gives at least this is searched for with more effort at once: the long starts of the last search
+#: below follow a few short ones.
+HOPE: Final = 0.5
+_EAGER: Final = "eager"
 #: Searches on a number of columns that would pay, one after the other: the same whichever estimator is asked, so that
 #: one that leaves out no more than what is hopeless finds what counting alone finds.
 _SEARCHES: Final = ("fit", "push")
@@ -213,7 +217,8 @@ class _PartitionRun:
         # The published mapper minimises the width by itself and is asked once, for the whole array.
         alone = self.request.backend == "genetic"
         room = columns if alone else room_for(leaf.width or columns, columns)
-        if self.mapper.fits(leaf.ops, leaf.part.dfg, room, _SEARCHES[0]):
+        search = _EAGER if not alone and self._promising(leaf, room) else _SEARCHES[0]
+        if self.mapper.fits(leaf.ops, leaf.part.dfg, room, search):
             leaf.verdict, leaf.width = "mapped", width_of(self.mapper.best[leaf.ops])
             return False
         # What it needs is not known: the search goes on with the next number of copies, and may ask again.
@@ -234,7 +239,8 @@ class _PartitionRun:
             # One copy more than what the parts together amount to now is the least that pays; 1e-9 is for sums of
             # fractions.
             room = columns // (math.floor(1 / now + 1e-9) + 1)
-            if room < branch.expected.bound or self.mapper.asked(branch.ops, _SEARCHES[-1], room):
+            asked = any(self.mapper.asked(branch.ops, search, room) for search in (_SEARCHES[-1], _EAGER))
+            if asked or room < branch.expected.bound:
                 continue
             if any(self._found(branch, room, search) for search in _SEARCHES):
                 branch.verdict, branch.width = "mapped", width_of(self.mapper.best[branch.ops])
@@ -245,16 +251,34 @@ class _PartitionRun:
         """Return True when a graph is found to fit so many columns; what is doubtful is not tried."""
         return not self._doubtful(branch, columns) and self.mapper.fits(branch.ops, branch.part.dfg, columns, search)
 
+    def _promising(self, leaf: Branch, columns: int) -> bool:
+        """Return True where the estimator expects a part to fit so many columns, and its own parts would cost more.
+
+        A short search that fails would be followed by a longer one then, since that pays; so the longer one is made at
+        once. Where the parts cost the same, a failure of the short search is the end of it.
+        """
+        if leaf.children is None or sum(child.cost(self.arch.cols) for child in leaf.children) <= leaf.cost(
+            self.arch.cols
+        ):
+            return False
+        probability = self._probability(leaf, columns)
+        return probability is not None and probability >= HOPE
+
     def _doubtful(self, branch: Branch, columns: int) -> bool:
         """Return True where the estimator all but excludes that a graph fits so many columns, or counting does."""
         if bound_estimate(branch.part.dfg, self.arch).width is None:
             return True
+        probability = self._probability(branch, columns)
+        return probability is not None and probability < DOUBT
+
+    def _probability(self, branch: Branch, columns: int) -> float | None:
+        """Return the estimator's probability that a graph fits so many columns; None: it has no opinion."""
         if self.estimator is None:
-            return False
+            return None
         began = time.process_time()
         probability = self.estimator.probability(branch.part.dfg, self.arch, columns)
         self.search.spent.estimate += time.process_time() - began
-        return probability is not None and probability < DOUBT
+        return probability
 
     def _estimate(self, part: Dfg) -> WidthEstimate:
         """Return the width that the estimator expects; without an estimator, the width of a mapping."""
@@ -309,7 +333,7 @@ class _PartitionRun:
         spent: Spent = self.search.spent
         if self.estimator is None:
             spent.estimate = max(0.0, spent.estimate - self.mapper.seconds)
-        spent.map = self.mapper.seconds
+        spent.map, spent.in_vain = self.mapper.seconds, self.mapper.in_vain
         return PartitionResult(
             dfg=self.dfg,
             arch=self.arch,

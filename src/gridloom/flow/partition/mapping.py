@@ -57,6 +57,8 @@ class PartMapper:
     failures: dict[Ops, Failure] = field(default_factory=dict)
     #: CPU seconds of all runs.
     seconds: float = 0.0
+    #: Those of the runs that found nothing.
+    in_vain: float = 0.0
     _asked: dict[tuple[Ops, str, int], bool] = field(default_factory=dict)
 
     @property
@@ -71,7 +73,7 @@ class PartMapper:
     def fits(self, ops: Ops, part: Dfg, columns: int, search: str = "fit") -> bool:
         """Return True when the mapper finds a mapping on so many columns.
 
-        ``search`` is the mapper's setting: ``fit``, or ``push``, which tries harder.
+        ``search`` is the mapper's setting: ``fit``, or ``push`` and ``eager``, which try harder.
         """
         known = self.best.get(ops)
         if known is not None and width_of(known) <= columns:
@@ -80,7 +82,9 @@ class PartMapper:
         if key not in self._asked:
             began = time.process_time()
             self._asked[key] = self._try(ops, part, columns, search)
-            self.seconds += time.process_time() - began
+            spent = time.process_time() - began
+            self.seconds += spent
+            self.in_vain += 0.0 if self._asked[key] else spent
         return self._asked[key]
 
     def narrowest(self, ops: Ops, part: Dfg, bound: int) -> int | None:
@@ -96,7 +100,7 @@ class PartMapper:
 
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:
         """Run the mapper with further seeds until it finds a mapping; keep the mapping, or why there is none."""
-        for k in range(1 if search == "push" else self.tries):
+        for k in range(self.tries if search == "fit" else 1):
             outcome = self.run(part, k, search=search, columns=columns)
             if isinstance(outcome, Mapping):
                 self.best[ops] = outcome

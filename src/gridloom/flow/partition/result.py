@@ -123,6 +123,7 @@ class PartitionResult:
                 "cut": round(self.spent.cut, 3),
                 "estimate": round(self.spent.estimate, 3),
                 "map": round(self.spent.map, 3),
+                "map_in_vain": round(self.spent.in_vain, 3),
                 "confirm": round(self.confirm_seconds, 3),
                 "total": round(self.cpu_seconds, 3),
             },

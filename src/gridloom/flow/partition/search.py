@@ -19,9 +19,10 @@ from typing import Final, Literal
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import DfgError
-from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
-from gridloom.partition import Bisection, BisectionConfig, Part, bisect, bisections, split
-from gridloom.partition.split import is_op
+from gridloom.estimate.width_estimate import WidthEstimate
+from gridloom.flow.partition.counting import CutCosts
+from gridloom.partition import Bisection, BisectionConfig, Part, bisect, bisections
+from gridloom.partition.split import is_op, part_of
 
 Ops = frozenset[str]
 
@@ -61,6 +62,8 @@ class Spent:
     cut: float = 0.0
     estimate: float = 0.0
     map: float = 0.0
+    #: The share of ``map`` in searches that found nothing: what an estimator that knew all answers would save.
+    in_vain: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -102,8 +105,7 @@ class PartitionSearch:
         below = self._below(ops)
         names = [node.id for k, node in enumerate(self.dfg.nodes) if is_op(self.dfg, k)]
         home = {name: 1 if name in ops else 0 if name in below else 2 for name in names}
-        parts = split(self.dfg, home)
-        return next(part for part in parts if ops & part.dfg.index.keys() and _computes(part, ops))
+        return part_of(self.dfg, home, 1)
 
     def _below(self, ops: Ops) -> set[str]:
         """Return everything that the ops need, themselves left out."""
@@ -179,19 +181,5 @@ class PartitionSearch:
             cuts = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None
-        return min(cuts, key=lambda cut: (self._counted(dfg, cut), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))
-
-    def _counted(self, dfg: Dfg, cut: Bisection) -> float:
-        """Return what the parts of a cut cost by counting alone."""
-        columns = self.arch.cols
-        total = 0.0
-        for part in split(dfg, cut.assignment):
-            guess = bound_estimate(part.dfg, self.arch)
-            # What does not fit even by counting has to be split again: as many times as its share of the array.
-            total += guess.bound / columns + 1 if guess.width is None else 1 / (columns // guess.width)
-        return round(total, 9)
-
-
-def _computes(part: Part, ops: Ops) -> bool:
-    """Return True for the part in which the ops are computed, not loaded."""
-    return any(is_op(part.dfg, part.dfg.index[name]) for name in ops if name in part.dfg.index)
+        costs = CutCosts(dfg=dfg, arch=self.arch)
+        return min(cuts, key=lambda cut: (costs.of(cut.assignment), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))

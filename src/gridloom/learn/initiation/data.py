@@ -56,6 +56,11 @@ KERNELS: Final = (
     "jacobi,dims=2", "bitcount", "string_search", "isqrt", "adpcm", "gsm_ltp", "gemm", "syrk", "atax", "bicg", "mvt",
 )  # fmt: skip
 PRESETS: Final = ("ramp-1", "ramp-3", "ramp-4", "ramp-6", "ramp-7", "ramp-8")
+#: Loops of other groups that are a kernel of ours by another name, by the name of their file.
+ALIASES: Final = {
+    "bit_count1_nodes": "bitcount", "gsm1_nodes": "gsm_ltp", "isqrt321_nodes": "isqrt", "fir_pro": "fir",
+    "fft_pro": "ifft", "bf_pro": "blowfish_round",
+}  # fmt: skip
 #: Arrays for loops that were read from files.
 FILE_ARRAYS: Final = ("torus:4x4", "torus:3x3,regs=2", "torus:4x4,regs=1,bus=none")
 
@@ -80,12 +85,15 @@ def family_of(source: str) -> str:
 
     >>> family_of("loop:12:3"), family_of("kernel:jacobi,dims=2"), family_of("examples/kernels/jacobi.c")
     ('loop 12', 'jacobi', 'jacobi')
+    >>> family_of("e2emap/gemm_unroll.txt"), family_of("cgra_bench/fir_pro.dot")
+    ('gemm', 'fir')
     """
     if source.startswith(DRAWN):
         return f"loop {source.split(':')[1]}"
     if source.startswith("kernel:"):
         return source.removeprefix("kernel:").partition(",")[0]
-    return Path(source).stem.partition("_unroll")[0]
+    name = Path(source).stem.partition("_unroll")[0]
+    return ALIASES.get(name, name)
 
 
 def group_of(source: str) -> str:

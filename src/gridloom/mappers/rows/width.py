@@ -33,12 +33,16 @@ from gridloom.mappers.rows.mapping import Layout, to_failure, to_mapping
 from gridloom.mappers.rows.problem import RowGraph, check_rows, flatten
 from gridloom.mappers.rows.screening import columns_by_rows, misplaced, screen, width_bound
 from gridloom.mappers.rows.search import (
+    BEFORE_PUSH,
+    COOL_TURNS,
+    EAGER,
     FIT,
     LAST_NARROW,
     LONG_FIT,
     LONG_NARROW,
     NARROW,
     PUSH,
+    PUSH_TURNS,
     TEMPERATURES,
     Heat,
     Starts,
@@ -59,8 +63,8 @@ class WidthConfig(GivenPlacements):
 
     #: ``rounds`` searches as long as the budget lasts. ``ladder`` makes a fixed number of starts and gives up early
     #: where a graph is far from fitting; the mappability data set is labelled by it. ``fit`` makes the short starts of
-    #: the ladder on exactly ``columns``, ``push`` longer ones.
-    search: Literal["rounds", "ladder", "fit", "push"] = "rounds"
+    #: the ladder on exactly ``columns``, ``push`` longer ones, ``eager`` some short ones and then those of ``push``.
+    search: Literal["rounds", "ladder", "fit", "push", "eager"] = "rounds"
     #: Registers between rows: ``none``, ``all``, or ``auto``, those that the routes found without registers allow.
     pipeline: Literal["none", "all", "auto"] = "none"
     #: Columns that may be used; None: all of the array.
@@ -87,7 +91,7 @@ class WidthConfig(GivenPlacements):
     def __post_init__(self) -> None:
         check_settings(
             self,
-            one_of={"search": ("rounds", "ladder", "fit", "push"), "pipeline": ("none", "all", "auto")},
+            one_of={"search": ("rounds", "ladder", "fit", "push", "eager"), "pipeline": ("none", "all", "auto")},
             at_least={"columns": 1, "rounds": 1, "doublings": 0, "history": 0},
             positive=("inner", "hot", "cold", "price_first", "price_last"),
         )
@@ -166,7 +170,7 @@ class _Widths:
     def ladder(self, clock: Clock) -> Layout | None:
         """The layout that the configured ladder ends with, polished where it is legal; None: stopped at once."""
         label = self.config.search == "ladder"
-        fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH}[self.config.search]
+        fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH, "eager": EAGER}[self.config.search]
         climb = partial(
             narrowest,
             self.starts,
@@ -176,6 +180,8 @@ class _Widths:
             last=LAST_NARROW if label else (),
             least=self.bound if label else self.columns,
             seed=clock.budget.seed,
+            first=len(BEFORE_PUSH) if self.config.search == "push" else 0,
+            long_turns=COOL_TURNS if label else PUSH_TURNS,
             stop=clock.stop,
         )
         found = clock.run([climb])[0]
