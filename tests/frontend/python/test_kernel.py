@@ -426,3 +426,16 @@ def test_25_generated_kernels():
 def test_500_generated_kernels(start: int):
     for seed in range(start, start + 100):
         check_generated(seed)
+
+
+def test_loop_with_too_many_pairs_of_accesses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridloom.frontend.loops.body.MAX_ORDERS", 10)
+
+    @gl.kernel
+    def stores(x: Array[int32, 64], n: int32):
+        for i in loop(n):
+            for _ in range(6):
+                x[i] = x[i] + 1
+
+    with pytest.raises(SourceError, match="has more than 10 pairs of accesses to the same memory that have to stay in"):
+        gl.load(stores)

@@ -28,6 +28,9 @@ from gridloom.frontend.loops.operations import (
 )
 from gridloom.frontend.loops.reassociate import shorten
 
+#: Pairs of accesses that a loop may have to keep in order.
+MAX_ORDERS: Final = 200_000
+
 _KEPT: Final = frozenset({"store", "store_if", "output"})
 _COMMUTE: Final = frozenset(
     {"add", "mul", "and", "or", "xor", "eq", "ne", "min", "max", "umin", "umax", "fadd", "fmul"}
@@ -193,6 +196,15 @@ class Body:
             ranges=dict(self.ranges), orders=list(self.orders), liveouts=dict(self.liveouts),
             prologue=dict(self.prologue), reserved=set(self.reserved), _shared=dict(self._shared),
         )  # fmt: skip
+
+    def add_order(self, order: Order) -> None:
+        """Add an order edge. SourceError for a loop with more than :data:`MAX_ORDERS`, which none has by intent."""
+        if len(self.orders) >= MAX_ORDERS:
+            raise SourceError(
+                f"has more than {MAX_ORDERS:,} pairs of accesses to the same memory that have to stay in order; "
+                "divide the loop"
+            )
+        self.orders.append(order)
 
     def build(self, notes: str = "") -> Dfg:
         """The Dfg. Operations that no store and no live-out needs are left out.

@@ -124,7 +124,7 @@ class Trace:
                 what = "stores twice to elements of" if target.is_store else "reads what it stored in"
                 raise SourceError(f"{what} {first.array}, so that is no stream; use an array with memory units")
             if not self.streams:
-                self.body.orders.append(order(source.node, target.node, distance, source.is_store))
+                self.body.add_order(order(source.node, target.node, distance, source.is_store))
 
 
 ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)
