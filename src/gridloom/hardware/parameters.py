@@ -126,8 +126,10 @@ class HardwareParameters:
     def accesses(self) -> tuple[str, ...]:
         """The accesses to memory that tiles with a memory port make: those that ``ops`` names, or all.
 
-        >>> HardwareParameters(ops=("add", "load", "store")).accesses, len(HardwareParameters(ops=("add",)).accesses)
-        (('load', 'store'), 3)
+        >>> HardwareParameters(ops=("add", "load", "store")).accesses
+        ('load', 'store')
+        >>> HardwareParameters(ops=("add",)).accesses == tuple(ACCESSES)
+        True
         """
         return tuple(name for name in ACCESSES if name in (self.ops or ())) or tuple(ACCESSES)
 

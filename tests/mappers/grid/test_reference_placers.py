@@ -93,7 +93,7 @@ def test_a_chain_in_random_order_is_cut_once():
 def test_cuts_leave_every_node_a_tile_of_its_own():
     problem = build_problem(load_source("kernel:kmeans,k=4,n=4"), build("mesh:8x8"))
     cuts = _Cuts(StaticSearch(problem, DivideConfig(), {}), DivideConfig())
-    position = cuts.place(np.random.default_rng(2))
+    position = cuts.place(np.random.default_rng(2), np.zeros(1, dtype=np.uint8))
     assert len(set(position.tolist())) == problem.size
     assert all(problem.may_sit(node, tile) for node, tile in enumerate(position.tolist()))
 
