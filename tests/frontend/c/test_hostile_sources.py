@@ -157,3 +157,9 @@ def test_compiler_that_waits_is_stopped_with_what_it_started(c_file, tmp_path, m
     assert refusal(path, 1) == f"{path}: clang did not end within 0.3 s and was stopped"
     time.sleep(1.2)
     assert not (tmp_path / "left").exists()
+
+
+@pytest.mark.parametrize("name", ["größe", "\ufeff\ufefff"])
+def test_names_beyond_ascii_are_read_as_they_are_written(c_file, name):
+    dfg = load(c_file(f"void {name}(int *für, int n) {{ for (int i = 0; i < n; i++) für[i] += 2; }}\n")).dfg
+    assert dfg.name == f"loop.{name}"

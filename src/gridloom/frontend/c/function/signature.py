@@ -24,6 +24,7 @@ from gridloom.frontend.c.llvm.driver import (
     find_compiler,
     run_compiler,
 )
+from gridloom.frontend.c.llvm.names import with_letters
 
 _FLAGS: Final = ("-O0", "-g", "-S", "-emit-llvm", "-fno-discard-value-names", "-w")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
@@ -90,7 +91,7 @@ def _debug_ir(path: Path) -> str:
         output = Path(folder) / "types.ll"
         words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(path.resolve())]
         run_compiler(words, Path(folder), path, TIME_LIMIT, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
-        return output.read_text(encoding="utf-8", errors="replace") if output.is_file() else ""
+        return with_letters(output.read_text(encoding="utf-8", errors="replace")) if output.is_file() else ""
 
 
 def parse_signature(text: str, function: str, where: str) -> Signature:

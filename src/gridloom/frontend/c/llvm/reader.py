@@ -30,6 +30,7 @@ from gridloom.frontend.c.llvm.ir import (
     Value,
 )
 from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.names import plain, with_letters
 
 MAX_INSTRUCTIONS: Final = 20_000
 
@@ -89,8 +90,8 @@ class _Reader:
         self.parsed = parsed
         self.where = where
         self.text = str(parsed)
-        self.metadata = {int(m[1]): m[2] for m in _DEFINITION.finditer(self.text)}
-        self.structs = {_plain(m[1]): m[2] for m in _STRUCT.finditer(self.text)}
+        self.metadata = {int(m[1]): with_letters(m[2]) for m in _DEFINITION.finditer(self.text)}
+        self.structs = {plain(m[1]): m[2] for m in _STRUCT.finditer(self.text)}
         self.layout = Layout(self.structs)
         self.values: dict[Any, Value] = {}
         self.globals: dict[str, Global] = {}
@@ -116,11 +117,11 @@ class _Reader:
         for line in self.text.splitlines():
             if line.startswith("define "):
                 name = _FUNCTION_NAME.search(line)
-                function = _plain(name[1]) if name else ""
+                function = plain(name[1]) if name else ""
             record = _RECORD.match(line)
             variable = _VARIABLE.search(self.metadata.get(int(record[2]), "")) if record else None
             if record and variable:
-                named.setdefault((function, _plain(record[1])), variable[1])
+                named.setdefault((function, plain(record[1])), variable[1])
         return named
 
     def _global(self, variable: Any) -> Global:
@@ -198,7 +199,7 @@ class _Reader:
         text = _METADATA.sub("", line)
         attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
         named = _NAMED.match(text)
-        name = _plain(named[1]) if named else f"{item.opcode}.{position}"
+        name = plain(named[1]) if named else f"{item.opcode}.{position}"
         record = Instruction(name, str(item.type), item.opcode, text, block)
         record.line = self._location(attached.get("dbg"))
         record.access_type = self._access_type(attached.get("tbaa"))
@@ -231,8 +232,8 @@ class _Reader:
         if kind == "constant_pointer_null":
             return Constant(type_, 0)
         match = _GLOBAL_OFFSET.search(str(operand)) if kind == "constant_expr" else None
-        if match and _plain(match[1]) in self.globals:
-            return GlobalAddress(self.globals[_plain(match[1])], int(match[2]))
+        if match and plain(match[1]) in self.globals:
+            return GlobalAddress(self.globals[plain(match[1])], int(match[2]))
         return Opaque(type_, str(operand)[:80])
 
     # -- metadata ---------------------------------------------------------------------------------------------------
@@ -295,11 +296,6 @@ def _signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) and bits > 1 else value
 
 
-def _plain(name: str) -> str:
-    """A name without the quotes that LLVM puts around unusual ones."""
-    return name.strip('"')
-
-
 def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
     """Function name -> (its define line, one line for each instruction in order).
 
@@ -312,7 +308,7 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
             if line.startswith("define "):
                 name = _FUNCTION_NAME.search(line)
                 body = []
-                functions[_plain(name[1]) if name else ""] = (line, body)
+                functions[plain(name[1]) if name else ""] = (line, body)
         elif line == "}":
             body = None
         elif line.startswith("  ") and not line.lstrip().startswith((";", "#dbg")):
@@ -356,16 +352,16 @@ def _read_text(record: Instruction) -> None:
         words = text.split(f" {record.opcode} ", 1)[1].split()
         record.predicate = next(word for word in words if word not in _FLAG_WORDS)
     elif record.opcode == "phi":
-        record.incoming = [_plain(name) for name in _INCOMING.findall(text)]
+        record.incoming = [plain(name) for name in _INCOMING.findall(text)]
     elif record.opcode in ("br", "switch"):
-        record.targets = [_plain(name) for name in _LABEL.findall(text)]
+        record.targets = [plain(name) for name in _LABEL.findall(text)]
     elif record.opcode == "getelementptr":
         rest = text.split("getelementptr ", 1)[1]
         rest = re.sub(r"^(?:(?:inbounds|nuw|nusw|inrange\([^)]*\)) )*", "", rest)
         record.source_type = rest[: rest.index(", ptr ")]
     elif record.opcode == "call":
         callee = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", text)
-        record.callee = _plain(callee[1]) if callee else ""
+        record.callee = plain(callee[1]) if callee else ""
 
 
 _FLAG_WORDS: Final = frozenset({"samesign", "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
