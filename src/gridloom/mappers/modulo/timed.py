@@ -65,6 +65,9 @@ _IMPATIENT = 4
 # Seconds per node below which a time limit is short.
 _QUICK = 0.03
 
+# About the seconds per node that the tables of another II take.
+_TABLES = 3e-4
+
 # Batches of short starts in a slice at most.
 _BATCHES = 24
 
@@ -119,6 +122,8 @@ class TimedWalk(Walk):
             if rungs[-1] >= self._last() and not self.cut and turn >= self.config.passes:
                 return
             turn, top = turn + 1, top * 2
+            if self._remaining < _TABLES * len(self.search.problem.nodes):
+                return
 
     def _rungs(self, top: int, turn: int) -> list[int]:
         """The IIs of a ladder, from the lowest on; after the first turn, or in a hurry, its highest rung alone."""
@@ -152,7 +157,9 @@ class TimedWalk(Walk):
         Parts grow along the ladder, so that enough time is left for the rungs where a mapping is near.
         """
         if turn:
-            return part * _AGAIN * self._remaining
+            # What would be too little for another II goes to this one: the tables of each take their time.
+            left = (1 - _AGAIN) * self._remaining
+            return self._remaining if left < _LADDER * self._limit else part * _AGAIN * self._remaining
         if not self.spent and part < 1:
             return _AT_BOUND * self._limit
         return part * max(0.0, self._remaining - (1 - _LADDER) * self._limit)
