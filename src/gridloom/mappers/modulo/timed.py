@@ -6,7 +6,8 @@ is still at the bound when time is up. Here each II gets a slice of the time:
 1. the first quarter goes up a ladder of IIs whose steps double (bound, +1, +3, +7, ...) to four times the bound; from
    twice the bound on, starts are repeated with growing patience until the slice is over, since a mapping is near there;
 2. where that finds nothing, half of what is left goes to twice the highest II, half of the rest to twice that one, and
-   so on: a loop with long routes is mapped sooner where there is more room, and short slices at many IIs map none;
+   so on; the last of them gets all that is left. A loop with long routes is mapped sooner where there is more room, and
+   short slices at many IIs map none;
 3. the IIs between the bound and the best one are halved, again and again while the best is far from the bound;
 4. the rest goes to each II below the best, the nearest first, with slices that are a part of what is left, and with
    more patience from pass to pass.

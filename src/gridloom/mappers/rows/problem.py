@@ -302,17 +302,15 @@ def _closing(arch: Arch, component: set[int], arcs: set[tuple[int, int]]) -> set
 
 def _reach(arch: Arch, order: Int32s, succ_at: Int32s, succ: Int32s) -> Uint8s:
     """reach[number, tile], by one pass against the order: what a resource reaches is what its successors reach."""
-    # Eight tiles to a byte: the rows of a large array are long.
-    packed = np.zeros((len(order), -(-len(arch.tiles) // 8)), dtype=np.uint8)
+    reach = np.zeros((len(order), len(arch.tiles)), dtype=np.uint8)
     operands = np.flatnonzero(arch.kind[order] == Kind.IN)
-    tile = arch.tile[order[operands]]
-    packed[operands, tile // 8] = 128 >> (tile % 8)
+    reach[operands, arch.tile[order[operands]]] = 1
     at, following = succ_at.tolist(), succ.tolist()
     for k in range(len(order) - 1, -1, -1):
-        row = packed[k]
+        row = reach[k]
         for v in following[at[k] : at[k + 1]]:
-            np.bitwise_or(row, packed[v], out=row)
-    return np.unpackbits(packed, axis=1, count=len(arch.tiles))
+            np.bitwise_or(row, reach[v], out=row)
+    return reach
 
 
 def _places(arch: Arch, width: int) -> tuple[Int32s, Int32s]:
