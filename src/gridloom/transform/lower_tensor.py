@@ -27,7 +27,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.transform.lower_tensor_stages import Fabric, Operand, Stage, TensorStages, split_columns, stages_of
+from gridloom.transform.lower_tensor_stages import Fabric, Merge, Operand, Stage, TensorStages, split_columns, stages_of
 from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
 
 #: Stages that are tried together for a section; every one takes at least a compute unit.
@@ -81,19 +81,19 @@ class Lowered:
     sections: tuple[Section, ...]
 
 
-def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1) -> Lowered:
+def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors") -> Lowered:
     """Return the sections of a tensor program, in order.
 
     ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router
     room. A section streams over one number of rows; where that changes (strided convolutions, pooling) a section ends.
     SourceError when the array has no switches, or when an operation does not fit even alone. With ``copies`` a section
     is on the array up to so many times where there is room, each copy with samples of its own (not in training, where
-    samples share sums). A program that fits whole keeps its name; sections are otherwise called ``name#0``,
+    samples share sums). ``merge`` is that of :func:`stages_of`. A program that fits whole keeps its name; sections are otherwise called ``name#0``,
     ``name#1``.
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)
-    found = split_columns(stages_of(dfg, fabric), fabric)
+    found = split_columns(stages_of(dfg, fabric, merge=merge), fabric)
     sections: list[Section] = []
     left = list(found.stages)
     if any(stage.kind == "weight_grad" for stage in left):
