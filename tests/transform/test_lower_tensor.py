@@ -195,7 +195,7 @@ def test_smaller_packets_go_out_more_often():
 def test_product_takes_the_operation_behind_it_where_that_is_asked_for(arch: Arch):
     dfg = network("ffn", width=64, training=True)
     apart, merged = (lower(dfg, arch, merge=merge).sections for merge in ("vectors", "products"))
-    assert [stage.ops for section in merged for stage in section.stages][0] == ("up", "up.bias_add")
+    assert next(stage.ops for section in merged for stage in section.stages) == ("up", "up.bias_add")
     assert sum(len(section.stages) for section in merged) < sum(len(section.stages) for section in apart)
     for sections in (merged, apart):
         assert sum(section.flops for section in sections) == total_flops(dfg)

@@ -88,8 +88,8 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: M
     room. A section streams over one number of rows; where that changes (strided convolutions, pooling) a section ends.
     SourceError when the array has no switches, or when an operation does not fit even alone. With ``copies`` a section
     is on the array up to so many times where there is room, each copy with samples of its own (not in training, where
-    samples share sums). ``merge`` is that of :func:`stages_of`. A program that fits whole keeps its name; sections are otherwise called ``name#0``,
-    ``name#1``.
+    samples share sums). ``merge`` is that of :func:`stages_of`. A program that fits whole keeps its name; sections are
+    otherwise called ``name#0``, ``name#1``.
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)

@@ -42,7 +42,7 @@ from gridloom.transform.lower_tensor_stages import Merge
 Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
 
 #: Version of generator and row. After a change of it, rows stored before no longer count.
-VERSION: Final = "5"
+VERSION: Final = "6"
 STORE_NAME: Final = "cost-model.sqlite"
 #: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.cost_model_data.sample"

@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import MACHINE, NAME, LearnedCostModel
+from gridloom.learn.cost_model.inference import MACHINE, NAME, Inputs, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -43,10 +43,11 @@ class CostModelConfig:
     #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
     #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
     report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
-    #: For the searches: CPU seconds per search, seeds, and families with a plus between them (none: all).
+    #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and the array.
     seconds: float = 3.0
     seeds: int = 5
     subjects: str = ""
+    array: str = data.ARRAY
 
     def __post_init__(self) -> None:
         at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
@@ -130,7 +131,9 @@ class DataflowCostModel:
         if config.report == "rivals":
             from gridloom.learn.cost_model.search_comparison import compare_rivals
 
-            return compare_rivals(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+            return compare_rivals(
+                work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects, array=config.array
+            )
         if config.report == "rules":
             from gridloom.learn.cost_model import rivals
 
@@ -189,8 +192,7 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
     groups = training.by_graph(samples)
     predicted = []
     for group in groups:
-        logits = model.logits(group.pipeline, group.features.numpy())
-        predicted.append(1.0 / (1.0 + np.exp(-logits.astype(np.float64))))
+        predicted.append(model.predicted(group.pipeline, Inputs(group.features.numpy(), group.speeds.numpy())))
     by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
     labels = [group.labels.numpy().astype(np.float64) for group in groups]
     return {
