@@ -83,8 +83,8 @@ def speed_features(
     meets, as they are, as a share of its room's time, and longer the fuller the link is; the sixth power of the round
     trip with these waits; what the flows on its most loaded link, and on any of its links, could send if they did not
     wait for each other; its rate over what it could send; how much a flow with little time to spare is on a full link
-    (the round trip with twice the waits, times the load of the link), and the sixth power of that. ``own`` is the rate of a flow while its units work,
-    ``meets`` has what each hop meets at full speed.
+    (the round trip with twice the waits, times the load of the link), and the sixth power of that. ``own`` is the
+    rate of a flow while its units work, ``meets`` has what each hop meets at full speed.
     """
     flows = len(rate)
     features = np.zeros((len(share), flows, 14), dtype=np.float32)
