@@ -36,6 +36,8 @@ _TRAINED_WITH: Final = (
     "fifo", "packet", "switch_buffer", "channels", "memory_ports", "dram_channels", "dram_cycles", "dram_latency",
     "block_rows",
 )  # fmt: skip
+#: The largest array that its predictions were measured on.
+_LARGEST: Final = (32, 16)
 
 
 class Inputs(NamedTuple):
@@ -105,6 +107,10 @@ class LearnedCostModel:
             if kind == "weight" and name not in ("op", "stage"):
                 bias = self.arrays.get(f"{name}.bias", np.zeros(len(weight), dtype=np.float32))
                 self._packed[name] = (np.ascontiguousarray(weight.T), bias)
+        # Features are brought to one scale by the first layer.
+        first, bias = self._packed["edge_in"]
+        scaled = np.ascontiguousarray(first / self.arrays["scale"][:, None])
+        self._packed["edge_in"] = (scaled, bias - self.arrays["shift"] @ scaled)
         self.formula = Queueing()
         self._known: tuple[Pipeline, dict[str, Any]] | None = None
 
@@ -125,8 +131,8 @@ class LearnedCostModel:
         """Return why a pipeline lies outside what the network was trained on; None where it does not.
 
         Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds
-        of that array's units, and routes no longer than it has room for. What decides on other arrays is not in the
-        weights.
+        of that array's units. What decides on other arrays is not in the weights. Arrays of up to 32 x 16 units, on
+        which nothing was trained, were measured.
         """
         p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
         if self.about.get("machine", 1) != MACHINE:
@@ -134,8 +140,8 @@ class LearnedCostModel:
         for key in _TRAINED_WITH:
             if getattr(p, key) != getattr(known, key):
                 return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
-        if max(p.rows, p.cols) > known.rows or min(p.rows, p.cols) > known.cols:
-            return f"it was trained on {known.rows} x {known.cols} units, and the array has {p.rows} x {p.cols}"
+        if max(p.rows, p.cols) > _LARGEST[0] or min(p.rows, p.cols) > _LARGEST[1]:
+            return f"it was tried on {_LARGEST[0]} x {_LARGEST[1]} units at most, and the array has {p.rows} x {p.cols}"
         return None
 
     def predicted(self, pipeline: Pipeline, seen: Inputs) -> Floats:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping as MappingABC
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from gridloom.run.work import Work
 from gridloom.transform.lower_tensor import alike, lower
 
 Network = tuple[str, dict[str, int]]
+Start = Literal["short", "random"]
 
 #: The networks that are searched, all sections that differ. None of them is in the training set, and no network of the
 #: last two families is.
@@ -97,18 +99,20 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
 
 
 def compare_rivals(
-    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY
+    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
 ) -> dict[str, Any]:
     """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
 
-    All begin with short wires, have the price of wire and the temperatures of the mapper, and the same CPU seconds per
-    section. On the array of the data set the simulator chooses among the finalists of each; on another array it takes
-    too long for that, each cost model chooses for itself, and the simulator measures what it chose. ``start`` is the
-    beginning without any further move; a section that runs at full speed then is not searched (``at_full_speed``).
-    Values are means over seeds of the network's efficiency, with the least and the largest.
+    All begin with short wires (or at random, where ``start`` says so), have the price of wire and the temperatures of
+    the mapper, and the same CPU seconds per section. On the array of the data set the simulator chooses among the
+    finalists of each; on another array it takes too long for that, each cost model chooses for itself, and the
+    simulator measures what it chose. ``start`` is the beginning without any further move; a section that runs at full
+    speed then is not searched (``at_full_speed``). Values are means over seeds of the network's efficiency, with the
+    least and the largest.
     """
     chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
     judge = "simulated" if array == data.ARRAY else None
+    settings = DataflowConfig(chains=_CHAINS, judge=judge, start=start)
     rows: list[dict[str, Any]] = []
     for number, subject in enumerate(chosen):
         listed = parts(subject, array)
@@ -119,26 +123,32 @@ def compare_rivals(
                 break
             work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
             begin = [
-                _reached(part.pipeline, DataflowConfig(cost="wirelength", chains=_CHAINS, judge=judge), _CHAINS, seed)
-                for seed in range(seeds)
+                _reached(part.pipeline, replace(settings, cost="wirelength"), _CHAINS, seed) for seed in range(seeds)
             ]
             reached["start"].append(begin)
             for name in RIVALS:
                 if min(begin) >= _FULL_SPEED:
                     reached[name].append(begin)
                     continue
-                settings = DataflowConfig(cost=name, chains=_CHAINS, judge=judge)
-                moves[name].append(moves_in(part.pipeline, name, seconds))
-                values = [_reached(part.pipeline, settings, moves[name][-1], seed) for seed in range(seeds)]
-                reached[name].append(values)
+                count = moves_in(part.pipeline, name, seconds)
+                moves[name].append(count)
+                guided = replace(settings, cost=name)
+                reached[name].append([_reached(part.pipeline, guided, count, seed) for seed in range(seeds)])
         rows.append(_rivals_row(subject, listed, reached, moves))
-    return {"array": array, "cpu_seconds_a_search": seconds, "seeds": seeds, "judge": judge, "rows": rows}
+    return {
+        "array": array,
+        "start": start,
+        "cpu_seconds_a_search": seconds,
+        "seeds": seeds,
+        "judge": judge,
+        "rows": rows,
+    }
 
 
 def _rivals_row(
     subject: Network, listed: list[Part], reached: dict[str, list[list[float]]], moves: dict[str, list[int]]
 ) -> dict[str, Any]:
-    """The efficiencies of a network as (mean, least, largest) over seeds, for the sections that were searched."""
+    """The efficiencies of a network as (mean, least, largest) over seeds, for the sections that there was time for."""
     cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
     done = cycles[: len(reached["start"])]
     family, sizes = subject

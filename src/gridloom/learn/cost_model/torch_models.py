@@ -12,6 +12,7 @@ pooled by attention, maximum and mean, since the worst flow decides, and the res
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -32,6 +33,8 @@ _PUBLISHED_EDGES: Final = ("length", "load")
 _ANNOTATIONS: Final = ("load", "rate", "wait", "window", "peaks")
 #: How far from the formula the network is at first.
 _FIRST: Final = 0.1
+#: What is added to the spread of a feature, which may be the same everywhere.
+_NO_SPREAD: Final = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +114,9 @@ class Regressor(nn.Module):
         self.corrects = variant == "sharing" and without in ("nothing", "nodes")
         kept = [self._keeps(name) for name in EDGE_FEATURES]
         self.register_buffer("kept", torch.tensor(kept, dtype=torch.float32), persistent=False)
+        #: Mean and spread of the features in the training data, by which they are brought to one scale.
+        self.register_buffer("shift", torch.zeros(len(EDGE_FEATURES)))
+        self.register_buffer("scale", torch.ones(len(EDGE_FEATURES)))
 
     def _keeps(self, name: str) -> bool:
         """Whether an edge feature is an input of this variant and ablation."""
@@ -138,9 +144,15 @@ class Regressor(nn.Module):
             if self.corrects:
                 last.weight.mul_(_FIRST)
 
+    def standardise(self, features: Sequence[Tensor]) -> None:
+        """Take mean and spread of the features from data, [decision, flow, feature] for each graph."""
+        flat = torch.cat([values.flatten(0, 1) for values in features])
+        self.shift.copy_(flat.mean(dim=0))
+        self.scale.copy_(flat.std(dim=0) + _NO_SPREAD)
+
     def forward(self, graph: Graph, features: Tensor, speeds: Tensor) -> Tensor:
         """Return the logarithm of the efficiency of each decision; for the arguments see ``inference.Inputs``."""
-        edges = self.edge_in(features * self.kept)
+        edges = self.edge_in((features - self.shift) / self.scale * self.kept)
         nodes = self.nodes(graph).expand(len(features), -1, -1)
         if self.variant != "sharing":
             return nn.functional.logsigmoid(self._published(graph, nodes, edges))

@@ -1,7 +1,7 @@
 """Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations.
 
 The loss is on the logarithm of the efficiency, because relative errors count. All decisions of a batch are on one
-graph: the network then shares the graph's part, and pairs of decisions can be ranked, which is what a search needs.
+graph: the network then shares the graph's part.
 Folds are by graph, so a figure never comes from a graph that was trained on.
 """
 
@@ -22,16 +22,12 @@ from gridloom.learn.cost_model.rivals import explained, spearman
 from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
-#: Pairs whose labels differ by less are not ranked.
-_TIE = 0.01
 #: Errors of the logarithm below this count by their square.
 _SMALL = 0.01
-#: What the ranking of pairs counts beside the error, and how steep it is.
-_RANKING, _STEEP = 0.02, 20.0
 #: Predictions whose standard deviation is less than this count as constant.
 _CONSTANT = 1e-3
 #: Training starts again in this order until it does not end at a constant: wide first weights or not, largest step.
-_STARTS = ((False, 4e-3), (True, 4e-3), (True, 2e-3))
+_STARTS = ((False, 3e-3), (True, 3e-3), (True, 1e-3))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +95,7 @@ def train(
     variant: Variant = "sharing",
     without: Without = "nothing",
     epochs: int = 20,
-    batch: int = 64,
+    batch: int = 16,
     width: int = 24,
     layers: int = 2,
     seed: int = 0,
@@ -107,8 +103,8 @@ def train(
 ) -> Regressor:
     """Return a regressor trained on these graphs with Adam.
 
-    The loss is the error of the logarithm; the variant ``sharing`` adds a ranking of pairs on the same graph. With
-    few decisions training may end at a constant because all rectifiers are at 0: then it starts again with wider
+    The loss is the error of the logarithm. Small batches make more steps of the same work, which counts here. With few
+    decisions training may end at a constant because all rectifiers are at 0: then it starts again with wider
     weights, and a third time with smaller steps. ``told`` is called with the share that is done and ends the training
     when it returns True.
 
@@ -126,6 +122,7 @@ def train(
         torch.manual_seed(seed)
         model = Regressor(variant, without, width, layers)
         model.start(wide=wide)
+        model.standardise([group.features for group in groups])
         _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
         # A training that was ended early may be constant for want of steps, and another start would be ended as well.
         if ended or not _constant(model, groups):
@@ -151,7 +148,7 @@ def _train(
     for _ in range(epochs):
         for group, rows in _batches(groups, batch, random):
             found = model(group.graph, group.features[rows], group.speeds[rows])
-            loss = _loss(found, group.labels[rows], ranked=model.variant == "sharing")
+            loss = _loss(found, group.labels[rows])
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -174,15 +171,10 @@ def _batches(
     return [listed[k] for k in random.permutation(len(listed))]
 
 
-def _loss(found: Tensor, labels: Tensor, *, ranked: bool) -> Tensor:
-    """The smooth L1 error of the logarithm of the efficiency, and what pairs in the wrong order cost."""
+def _loss(found: Tensor, labels: Tensor) -> Tensor:
+    """The smooth L1 error of the logarithm of the efficiency."""
     error = found - torch.log(labels.clamp(min=1e-3))
-    loss = nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=_SMALL)
-    better = labels[:, None] - labels[None, :] > _TIE
-    if not ranked or not bool(better.any()):
-        return loss
-    margin = (found[:, None] - found[None, :])[better]
-    return loss + _RANKING * nn.functional.softplus(-_STEEP * margin).mean()
+    return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=_SMALL)
 
 
 def predictions(model: Regressor, group: GraphSamples) -> Floats:
