@@ -101,10 +101,12 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: M
     while left:
         used = fabric
         count, lack = _fitting(found, _together(left), fabric)
-        if lack == "dram units" and not count:
-            # Alone, an operation may wait for DRAM.
-            used = replace(fabric, patient=True)
+        # Alone, an operation may wait for DRAM: with a quarter of the interfaces for each stream, or fewer.
+        for share in (4, 8, fabric.dram) if lack == "dram units" and not count else ():
+            used = replace(fabric, most_interfaces=max(1, fabric.dram // share))
             count, lack = _fitting(found, left[:1], used)
+            if count:
+                break
         if not count:
             raise SourceError(
                 f"stage {left[0].id!r} does not fit array {arch.name!r} even alone: too few {lack}; take a larger one",

@@ -57,8 +57,9 @@ class Fabric:
     dram_cycles: int
     #: Vectors that travel together.
     packet: int
-    #: Sections wait for DRAM rather than have enough interfaces: for an operation that does not fit otherwise.
-    patient: bool = False
+    #: DRAM interfaces of a stream at the most, where an operation does not fit otherwise and rather waits for DRAM;
+    #: 0: as many as keep up with it.
+    most_interfaces: int = 0
 
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
