@@ -200,7 +200,7 @@ class Meter:
         """
         from gridloom.sim.elastic.packet_kernel import run_packets
 
-        settle = min(_MOST, max(_FEWEST, _SETTLED // self.bound))
+        settle = self._settle
         skip = settle if skip is None else skip
         iterations = settle if iterations is None else iterations
         if skip < 0 or iterations < 1:
@@ -222,6 +222,17 @@ class Meter:
         if status == tables.OUT_OF_CELLS:
             raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
         return self._measurement(record, skip, last, status == tables.DONE, noise, seed)
+
+    @property
+    def _settle(self) -> int:
+        """The iterations after which a run has settled, by default."""
+        return min(_MOST, max(_FEWEST, _SETTLED // self.bound))
+
+    def crossings(self, route_start: Words) -> int:
+        """How many links the packets of a measurement cross, with the usual number of iterations."""
+        edges = self.dfg.edges
+        packets = [self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges]
+        return int(2 * self._settle * (np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1)))
 
     def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""
