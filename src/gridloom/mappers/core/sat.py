@@ -19,6 +19,9 @@ from gridloom.mappers.core.solver import Answer, Solved, watch
 #: The kinds of constraints of CP-SAT that are clauses or "at most one".
 _BOOLEAN = ("bool_or", "bool_and", "at_most_one", "exactly_one")
 
+# Conflicts in which one of several demands has to turn out not to matter.
+_FEW_CONFLICTS = 500
+
 
 def sat_solvers() -> Any:
     """python-sat's module of solvers; MissingExtra where it is not installed."""
@@ -134,7 +137,8 @@ def solve_boolean(
     """Solve a model of CP-SAT that has Booleans only, by its clauses; None for a model with anything else.
 
     ``demands`` gives a number to some of the model's "exactly one", each by the index of its first variable. Where
-    there is no solution, the second result lists demands that cannot be met together, few but not always the fewest.
+    there is no solution, the second result lists demands that cannot be met together; as a rule, without any one of
+    them the others can.
     Cost: the literals of the model are read once, then ``conflicts`` at most.
     """
     with Clauses() as clauses:
@@ -142,9 +146,19 @@ def solve_boolean(
         if assumed is None:
             return None
         answer = clauses.solve(clock, conflicts, list(assumed))
-        blamed = [assumed[literal] for literal in clauses.conflict()] if answer is False else []
+        blamed = [assumed[literal] for literal in _fewest(clauses, clock)] if answer is False else []
     answers: dict[bool | None, Answer] = {True: "feasible", False: "infeasible", None: "unknown"}
     return Solved(answers[answer], None, _Values(clauses)), sorted(blamed)
+
+
+def _fewest(clauses: Clauses, clock: Clock) -> list[int]:
+    """Assumed literals that exclude each other: those of the last answer, less each that is found not to matter."""
+    needed = clauses.conflict()
+    for literal in list(needed):
+        others = [other for other in needed if other != literal]
+        if literal in needed and clauses.solve(clock, _FEW_CONFLICTS, others) is False:
+            needed = clauses.conflict()
+    return needed
 
 
 def _transfer(proto: Any, clauses: Clauses, demands: Mapping[int, int]) -> dict[int, int] | None:

@@ -51,15 +51,14 @@ def first_mapping(problem: StaticProblem, clock: Clock, until: Callable[[], bool
     rng = np.random.default_rng(clock.budget.seed)
     nearest, farthest = 1, int(problem.hops.max(initial=1))
     conflicts = _CONFLICTS
-    while not until():
+    while nearest <= farthest and not until():
+        answer: Int32s | bool | None = None
         for distance in range(nearest, farthest + 1):
             answer = near_places(problem, distance, clock, conflicts, rng)
             if answer is False and distance == nearest:
                 nearest += 1
             if until() or isinstance(answer, np.ndarray):
                 break
-        else:
-            return False
         if isinstance(answer, np.ndarray) and _shorten_and_route(Wires(problem, answer, rng), clock, until, routed):
             return True
         conflicts *= 4

@@ -46,6 +46,10 @@ _LARGE = 900
 _ONLY_PART, _FIRST_PART = 0.8, 0.4
 _ROUTE_CONFLICTS = 20_000
 
+# Links that a route between settled places may have beyond the shortest way: with more, that edges are in each other's
+# way is found out much later.
+_DETOUR = 2
+
 
 def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
     """A graph on a static grid, best by the objective as far as the budget allows, or why there is none.
@@ -176,7 +180,7 @@ class _Search:
         """
         p = self.problem
         far = int(p.hops[places[p.source], places[p.target]].max(initial=1))
-        scope = StaticScope(longest=far + _SHORT, places=tuple(places.tolist()))
+        scope = StaticScope(longest=far + _DETOUR, places=tuple(places.tolist()), detour=_DETOUR)
         try:
             model = StaticModel(p, scope, self.clock)
         except (OutOfTimeError, ModelTooLargeError):
