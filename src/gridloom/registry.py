@@ -196,6 +196,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.frontend.kernels.trees:MAP_REDUCE", "adder tree with a chain of operations before each leaf"
         ),
         "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
+        "matmul_add": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL_ADD", "matrix product with an addend"),
         "systolic_matmul": Entry(
             "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
         ),
