@@ -63,7 +63,7 @@ DATA: dict[str, dict[str, Any]] = {
     "fft": {"re": (4096, -999, 999), "im": (4096, -999, 999), "cosine": (2048, -256, 256), "sine": (2048, -256, 256),
             "n": 4096},
     "run_length": {"in": (4096, 0, 1), "n": 4096, "out": (4096, 0, 0), "space": 4096},
-    "string_search": {"text": (128, 97, 99), "n": 128, "pattern": (128, 97, 99), "m": 128, "places": (128, 0, 0)},
+    "string_search": {"text": (256, 97, 99), "n": 256, "pattern": (128, 97, 99), "m": 128, "places": (128, 0, 0)},
     "insertion_sort": {"x": (4096, -999, 999), "n": 4096},
     "sha_transform": {"state": (5, 0, 2**32 - 1), "message": (4096, 0, 2**32 - 1), "blocks": 256, "w": (80, 0, 0)},
     "feistel": {"data": (4096, 0, 2**32 - 1), "blocks": 2048, "keys": (18, 0, 2**32 - 1),
