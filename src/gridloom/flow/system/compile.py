@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -9,13 +11,20 @@ from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
 from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_program
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
-from gridloom.flow.system.plan import launched_singly
+from gridloom.flow.system.jam_ir import INNER, jammed
+from gridloom.flow.system.plan import LEFT_OVER, launched_singly
 from gridloom.flow.system.streams import compile_streams
-from gridloom.frontend.c.function.program import FunctionProgram, read_program
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
 from gridloom.frontend.c.function.signature import read_signature
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.reader import read_module
 
 #: What becomes of short inner loops with a constant number of iterations.
 UNROLL: Final = ("auto", "short", "none")
+
+
+#: Outer iterations that one launch may do, the best first.
+JAM_FACTORS: Final = (4, 2)
 
 
 def compile_for_system(
@@ -25,7 +34,8 @@ def compile_for_system(
 
     ``unroll`` is "short" where inner loops of few iterations, whose number is constant, are to be unrolled, so that the
     loop around them is launched; "none" where they are launched themselves; "auto" for what leaves fewer innermost
-    loops to the core, in doubt the former. Costs a search for each loop, with "auto" up to two.
+    loops to the core, in doubt the former, with nests jammed where that can be mapped. Costs a search for each loop,
+    with "auto" up to four.
     """
     if unroll not in UNROLL:
         raise OptionError(f"unroll: expected {', '.join(UNROLL)}, found {unroll!r}")
@@ -34,21 +44,62 @@ def compile_for_system(
         return _compiled(read_program(path, function, unrolled=unroll == "short"), function, path, array, options)
     unrolled, plain = (read_program(path, function, unrolled=choice) for choice in (True, False))
     if len(unrolled.loops) == len(plain.loops):
-        return _compiled(plain, function, path, array, options)
+        return _jammed(plain, function, path, array, options)
     first = _compiled(unrolled, function, path, array, options)
     if not _on_core(first):
         return first
-    second = _compiled(plain, function, path, array, options)
+    second = _jammed(plain, function, path, array, options)
     return second if _on_core(second) < _on_core(first) else first
 
 
+def program_ir(program: FunctionProgram) -> str:
+    """The IR that a program was read from."""
+    return program.ir or compile_to_ir(Path(program.file), unrolled=program.unrolled)
+
+
+def core_ir(program: FunctionProgram) -> dict[str, str]:
+    """What the core alone runs, by how it is compiled: the IR of the file, and that of jammed nests."""
+    plain = compile_to_ir(Path(program.file), unrolled=program.unrolled)
+    return {"clang -O2": plain} | ({"clang -O2, jammed": program.ir} if program.ir else {})
+
+
+def _jammed(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:
+    """The function with as many outer iterations in one launch as can be mapped; as it is where nothing can."""
+    ir = program_ir(program)
+    for factor in JAM_FACTORS:
+        found = jammed(ir, path, function, factor)
+        if found is None:
+            break
+        made = program_of(read_module(found.ir, str(path)), function, str(path))
+        compiled = _compiled(
+            replace(made, ir=found.ir, loops=_without(made.loops, found.left_over)), function, path, arch, options
+        )
+        inner = [loop for loop in compiled.loops if loop.plan.loop.header.startswith(INNER) and not loop.plan.is_nest]
+        if inner and all(loop.mapping is not None for loop in inner):
+            return compiled
+    return _compiled(program, function, path, arch, options)
+
+
+def _without(loops: Sequence[LoopPlan], headers: Collection[str]) -> tuple[LoopPlan, ...]:
+    """The loops without graphs of those that run what is left over of a jammed nest: the core does that."""
+    return tuple(
+        replace(plan, graph=None, pieces=None, reason=LEFT_OVER)
+        if plan.loop.header in headers or any(child.header in headers for child in plan.loop.children)
+        else plan
+        for plan in loops
+    )
+
+
 def _on_core(compiled: Compiled) -> int:
-    """Innermost loops that stay on the core."""
-    return sum(loop.mapping is None for loop in compiled.loops if not loop.plan.loop.children)
+    """Innermost loops that stay on the core, but for what is left over of jammed nests."""
+    inner = [loop for loop in compiled.loops if not loop.plan.loop.children and loop.plan.reason != LEFT_OVER]
+    return sum(loop.mapping is None for loop in inner)
 
 
 def _compiled(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:
     signature = read_signature(path, function)
-    if memory_of(arch) == "arrays":
-        return launched_singly(compile_program(program, signature, arch, path=path, **options))
-    return compile_streams(program, signature, arch, path, **options)
+    if memory_of(arch) != "arrays":
+        return compile_streams(program, signature, arch, path, **options)
+    # The driver has no launches side by side and no exchanged loops.
+    loops = tuple(replace(plan, jams=(), exchanged=None) for plan in program.loops)
+    return launched_singly(compile_program(replace(program, loops=loops), signature, arch, path=path, **options))

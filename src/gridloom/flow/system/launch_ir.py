@@ -72,6 +72,13 @@ def insert_launches(text: FunctionText, sites: Sequence[LaunchSite], types: dict
             block.lines[-1:-1] = ["  call void @gl_end()", *dict.fromkeys(drops)]
 
 
+def lead_through_end(text: FunctionText, plan: LoopPlan, number: int) -> None:
+    """Let all that launches left be in memory, and nothing elsewhere, when control enters a loop of the core."""
+    entry = _Insertion(text, LaunchSite(number, plan, None), f"gl.rest.{number}")
+    lines = [*entry.entry(), "  call void @gl_end()", f"  br label %{entry.header}"]
+    text.blocks[entry.pre] = BlockText(entry.pre, lines)
+
+
 def _kinds(value: Value) -> list[str]:
     """The types of the words that a value becomes."""
     if value.type == "ptr":
@@ -95,8 +102,9 @@ def _name(value: Value) -> str:
 class _Insertion:
     """Puts one launch into the text."""
 
-    def __init__(self, text: FunctionText, site: LaunchSite) -> None:
-        self.text, self.site, self.plan, self.k = text, site, site.plan, site.number
+    def __init__(self, text: FunctionText, site: LaunchSite, name: str = "") -> None:
+        self.text, self.site, self.plan = text, site, site.plan
+        self.k = name or str(site.number)
         self.header = site.plan.loop.header
         self.inside = {name for name in site.plan.loop.blocks if name in text.blocks}
         self.pre = f"gl.pre.{self.k}"
@@ -114,7 +122,7 @@ class _Insertion:
         exits = [(a, b) for a, b in self.plan.loop.exits]
         if not exits or any(source not in self.text.blocks for source, _ in exits):
             raise SourceError("the loop leaves from a block that only the front end knows")
-        before = BlockText(self.pre, self._entry())
+        before = BlockText(self.pre, self.entry())
         before.lines += self._call()
         done = f"gl.done.{self.k}"
         before.lines.append(f"  br i1 %gl.ok.{self.k}, label %{done}, label %{self.header}")
@@ -123,7 +131,7 @@ class _Insertion:
         for way, (source, target) in enumerate(exits):
             self._way(way, source, target)
 
-    def _entry(self) -> list[str]:
+    def entry(self) -> list[str]:
         """Lead all ways into the loop through one block; returns the phis of that block."""
         lines = []
         block = self.text.blocks[self.header]

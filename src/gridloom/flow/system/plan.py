@@ -12,8 +12,9 @@ from gridloom.flow.functions.data import Arguments
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import NEVER, schedule
 from gridloom.flow.functions.run import LIMIT, _values, _words
-from gridloom.flow.system.host_access import HostAccess, host_access
+from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
+from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Function
 from gridloom.hardware.bitstream.encode import fitted
 from gridloom.hardware.parameters import HardwareParameters
@@ -26,8 +27,10 @@ from gridloom.mapping.configuration import configure
 #: the schedule reckons with. Both were measured; the second is mostly the core's cache, which has to be emptied.
 LAUNCH_CYCLES: Final = 200
 SHARED_CYCLES: Final = 1000
-#: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 32
+#: Cycles of the driver for a launch with streams, measured.
+STREAM_CYCLES: Final = 90
+#: Why the core runs the last iterations of a jammed nest.
+LEFT_OVER: Final = "it runs what is left over of a nest that is launched by several"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,7 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     words = 0
     streams = any(loop.plan.graph is not None and loop.plan.graph.streams for loop in mapped)
     if streams:
-        thresholds = [0 if always else STREAM_THRESHOLD] * len(mapped)
+        thresholds = [0 if always else stream_threshold(loop, mapped) for loop in mapped]
     elif arguments is not None:
         thresholds, words = _thresholds(compiled, arguments, always)
     chosen = [(loop, t) for loop, t in zip(mapped, thresholds) if t < NEVER]
@@ -81,7 +84,7 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
         if loop not in kept:
             continue
         function = loop.plan.loop.function
-        access = host_access(function, _launched_blocks(kept, function))
+        access = host_access(function, _launched_blocks([*(k.plan for k in kept), *left_over(compiled)], function))
         try:
             image = image_of(configure(_mapping(loop)), system)
         except MappingError as error:
@@ -95,9 +98,35 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     return SystemPlan(compiled=compiled, system=system, loops=tuple(loops), reasons=(*reasons, *refused))
 
 
-def _launched_blocks(loops: Sequence[CompiledLoop], function: Function) -> set[str]:
-    """The blocks of a function that launched loops have."""
-    return {block for loop in loops if loop.plan.loop.function is function for block in loop.plan.loop.blocks}
+def left_over(compiled: Compiled) -> list[LoopPlan]:
+    """The nests that run what is left over of jammed ones: all that launches left is in memory when one begins."""
+    return [loop.plan for loop in compiled.loops if loop.plan.reason == LEFT_OVER and loop.plan.loop.children]
+
+
+def stream_threshold(loop: CompiledLoop, loops: Sequence[CompiledLoop]) -> int:
+    """The iterations from which on a loop with streams is launched: from where the core takes longer than the driver.
+
+    Always where it works on what another launched loop writes, or writes what another reads: before the core could do
+    it, all launches would have to end, and its cache to be emptied, which takes longer than the launch.
+    """
+    for other in loops:
+        if other is not loop and (_share(loop, other) or _share(other, loop)):
+            return 1
+    body = sum(item.opcode != "phi" for item in loop.plan.loop.instructions)
+    return -(-STREAM_CYCLES // max(1, body - (loop.ii or 1)))
+
+
+def _share(loop: CompiledLoop, other: CompiledLoop) -> bool:
+    """Whether one loop stores to what the other loads from or stores to, or may."""
+    stored = [item.operands[1] for item in loop.plan.loop.instructions if item.opcode == "store"]
+    touched = [item.operands[-1] for item in other.plan.loop.instructions if item.opcode in ("load", "store")]
+    written = HostAccess(writes=set().union(*(roots(pointer) for pointer in stored)))
+    return any(written.writes_of(pointer) for pointer in touched)
+
+
+def _launched_blocks(loops: Sequence[LoopPlan], function: Function) -> set[str]:
+    """The blocks of a function that some loops have."""
+    return {block for plan in loops if plan.loop.function is function for block in plan.loop.blocks}
 
 
 def _mapping(loop: CompiledLoop) -> Any:
@@ -114,7 +143,7 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     needs = [0] * len(launcher.mapped)
     for (k, *_), binding in launcher.bindings.items():
         needs[k] = max(needs[k], binding.words)
-    moved = [_moved(loop, launcher.mapped, needs[k]) for k, loop in enumerate(launcher.mapped)]
+    moved = [_moved(loop, launcher.mapped, left_over(compiled), needs[k]) for k, loop in enumerate(launcher.mapped)]
     for row in launcher.rows:
         pieces = 1 if launcher.mapped[row.loop].plan.pieces is None else max(1, row.iterations // 512 + 3)
         row.array += LAUNCH_CYCLES * pieces + moved[row.loop]
@@ -125,14 +154,14 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     return list(decided.thresholds), max(needs, default=0)
 
 
-def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:
+def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], rest: Sequence[LoopPlan], words: int) -> int:
     """Cycles of the transfers of each launch, where the core works on the same arrays."""
     graph = loop.plan.graph
     assert graph is not None
     function = loop.plan.loop.function
     # Where this loop is launched, no nest around it is.
-    others = [other for other in loops if other is loop or not other.plan.is_nest]
-    access: HostAccess = host_access(function, _launched_blocks(others, function))
+    others = [other.plan for other in loops if other is loop or not other.plan.is_nest]
+    access: HostAccess = host_access(function, _launched_blocks([*others, *rest], function))
     touched = [access.reads_of(base) or access.writes_of(base) for base in graph.bases.values()]
     share = sum(touched) / max(1, len(touched))
     return int(share * 2 * words) + SHARED_CYCLES * any(touched)
