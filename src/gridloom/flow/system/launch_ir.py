@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from gridloom.errors import SourceError
 from gridloom.flow.system.ir_text import BlockText, FunctionText, token
+from gridloom.flow.system.streams import fixed_stride
 from gridloom.flow.system.trip_counts import TripCount
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Value
@@ -39,7 +40,10 @@ class LaunchSite:
 
     @property
     def streams(self) -> list[Instruction]:
-        """The loads and stores that are streams; the function gets two addresses of each."""
+        """The loads and stores that are streams; the function gets the first address of each.
+
+        Of those whose stride is not a number it gets the second one, too.
+        """
         graph = self.plan.graph
         assert graph is not None
         return list(graph.streams.values())
@@ -48,7 +52,7 @@ class LaunchSite:
     def declared(self) -> str:
         """The declaration of the loop's function."""
         kinds = ["i32"] * (self.trip is not None) + [kind for value in self.values for kind in _kinds(value)]
-        kinds += ["ptr", "ptr"] * len(self.streams)
+        kinds += [kind for item in self.streams for kind in ["ptr"] * (1 + (fixed_stride(self.plan, item) is None))]
         return f"declare i32 @gl_loop_{self.number}({', '.join(kinds)})"
 
 
@@ -203,7 +207,8 @@ class _Insertion:
         for item in self.site.streams:
             pointer = item.operands[1 if item.opcode == "store" else 0]
             text = f"%{pointer.name}" if isinstance(pointer, Instruction) else _name(pointer)
-            words += [f"ptr {self._evaluated(text, iteration)}" for iteration in (0, 1)]
+            wanted = (0, 1) if fixed_stride(self.plan, item) is None else (0,)
+            words += [f"ptr {self._evaluated(text, iteration)}" for iteration in wanted]
             lines += self.early
             self.early = []
         if any(" = load " in line for line in lines):

@@ -36,7 +36,7 @@ static inline uint32_t gl_liveout(uint32_t number) { return GL_REGISTER(GL_LIVEO
 void gl_launch(uint32_t bank, uint32_t iterations, uint32_t streams);
 int gl_wait_launch(void);
 int gl_wait(uint32_t busy);
-extern uint32_t gl_out[], gl_epoch, gl_stale, gl_flying, gl_loop, gl_iterations, gl_bank, gl_streams;
+extern uint32_t gl_out[], gl_epoch, gl_stale, gl_flying, gl_loop, gl_iterations, gl_bank, gl_streams, gl_described;
 #define GL_RARELY(condition) __builtin_expect(!!(condition), 0)
 /* Waits until the live-ins and descriptors of the next launch may be written. */
 static inline int gl_ready(void) {
@@ -64,6 +64,8 @@ void gl_read_counters(gl_counters *counters);
 /* Memory that loops on the array may work on; an array outside of all of it stays with the core. */
 void gl_buffer(const void *start, uint32_t bytes);
 void gl_drop(const void *start);
+/* Whether two addresses lie in one piece of that memory. */
+int gl_known(uint32_t first, uint32_t last);
 /* What the program does about an error. It may return, and the core then runs the loop; but loops that were launched
  * before in the same function, and whose end nobody waited for, have not left what they should. */
 void gl_on_error(int error);

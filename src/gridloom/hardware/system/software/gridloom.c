@@ -12,6 +12,8 @@ static uint32_t next_bank;
 uint32_t gl_liveins[32];
 uint32_t gl_loop, gl_iterations, gl_bank, gl_streams;
 static uint32_t described[2][16][8];
+/* Changes with every descriptor. */
+uint32_t gl_described = 1;
 /* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
 uint32_t gl_epoch = 1;
 /* Set while the core's cache may hold what streams have written over in memory. */
@@ -54,6 +56,7 @@ int gl_open(void) {
   gl_iterations = gl_bank = gl_streams = GL_NONE;
   gl_flying = gl_stale = 0;
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
+  gl_described++;
   gl_loop = 0;
   next_bank = 0;
   return 0;
@@ -90,7 +93,9 @@ int gl_wait_load(void) { return gl_wait(GL_STATUS_LOADING); }
 /* ---- data ---- */
 
 static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
-  if (held[number] != word) REG(at + 4 * number) = held[number] = word;
+  if (held[number] == word) return;
+  REG(at + 4 * number) = held[number] = word;
+  gl_described++;
 }
 
 static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
@@ -192,6 +197,11 @@ static uint32_t find_piece(uint32_t address) {
   for (uint32_t k = 0; k < piece_count; k++)
     if (address - pieces[k].start < pieces[k].bytes) return k;
   return PIECES;
+}
+
+int gl_known(uint32_t first, uint32_t last) {
+  uint32_t number = find_piece(first);
+  return number != PIECES && last - pieces[number].start < pieces[number].bytes;
 }
 
 static inline void refresh_cache(void) { GL_REFRESH_CACHE; }
