@@ -33,11 +33,11 @@ from gridloom.frontend.c.nest.values import constant_addition
 #: How the blocks begin that are counted loops of a search, and those that the core runs.
 SCAN: Final = "gl.scan.inner."
 TRY: Final = "gl.scan.try."
-#: Iterations that the core tries first, and the least number that is looked through at all. A chunk has four times as
+#: Iterations that the core tries first, and the least number that is looked through at all. A chunk has eight times as
 #: many as went before: what is looked through in vain stays in proportion, and long searches take few launches.
 TRIED: Final = 64
 LEAST: Final = 256
-_GROWTH: Final = 4
+_GROWTH: Final = 8
 
 _PAIR: Final = re.compile(r"\[ ([^\],]+), %([-\w.$]+) \]")
 _TOKEN: Final = re.compile(r"%[-\w.$]+")
