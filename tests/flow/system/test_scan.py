@@ -67,7 +67,7 @@ def test_a_search_finds_what_the_source_finds(tmp_path: Path, source: str):
     loops = [CompiledLoop(plan=plan) for plan in program.loops]
     compiled = finished(program, read_signature(path, "f"), read_arch("mesh:2x2"), loops, path)
     size = 5 * LEAST
-    places = (0, TRIED - 1, TRIED, TRIED + 1, 5 * TRIED - 1, 5 * TRIED, size - 1, None)
+    places = (0, TRIED - 1, TRIED, TRIED + 1, 9 * TRIED - 1, 9 * TRIED, size - 1, None)
     for n in (0, 1, LEAST - 1, LEAST, size):
         for place in places:
             x = [4] * size

@@ -26,13 +26,15 @@ from gridloom.mapping.configuration import configure
 
 #: Cycles of the driver for a launch with its data in place, and for one whose arrays the core works on as well: what
 #: the schedule reckons with. Both were measured; the second is mostly the core's cache, which has to be emptied.
-LAUNCH_CYCLES: Final = 200
+LAUNCH_CYCLES: Final = 250
 SHARED_CYCLES: Final = 1000
 #: Cycles of the driver for a launch with streams, measured.
 STREAM_CYCLES: Final = 150
 #: Those for each value that a launch leaves, and for the first launch of a loop, whose image and code come first.
 LIVEOUT_CYCLES: Final = 40
 FIRST_CYCLES: Final = 900
+#: The same where the driver has to find places in the data memory first.
+PLACED_CYCLES: Final = 2500
 #: How often the choice of loops is made again for what was chosen.
 _ROUNDS: Final = 3
 #: Why the core runs the last iterations of a jammed nest.
@@ -196,7 +198,7 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     def saved(thresholds: tuple[int, ...]) -> int:
         launched = [loop for loop, threshold in zip(launcher.mapped, thresholds) if threshold < NEVER]
         gain = saved_cycles(charged(launched), costs, compiled.loads, words, thresholds)
-        return gain - FIRST_CYCLES * len(launched)
+        return gain - PLACED_CYCLES * len(launched)
 
     best = tried[0] if always or not inner else max(tried, key=saved)
     if not always and saved(best) <= 0:

@@ -91,7 +91,22 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count);
 int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count);
-int32_t gl_element(const gl_array *array, const gl_bound *bound, uint32_t pointer, int32_t index);
+/* Brings what a resident holds back to memory. */
+int gl_flush(uint32_t resident);
+extern uint32_t gl_dirty;
+/* An element that a launch needs before it begins. */
+static inline int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
+  if ((uint32_t)index + b->first >= b->count) return 0;
+  if (GL_RARELY(gl_dirty >> b->resident & 1)) gl_flush(b->resident);
+  const char *at = (const char *)(pointer + a->offset) + index * (int32_t)a->stride;
+  switch (a->format) {
+    case 0: return *(const uint8_t *)at;
+    case 4: return *(const int8_t *)at;
+    case 1: return *(const uint16_t *)at;
+    case 5: return *(const int16_t *)at;
+    default: return *(const int32_t *)at;
+  }
+}
 /* Lets the next launches be those of a loop with so many iterations. */
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams);
 /* Begins to load the image of the loop that comes next, where that has not been done. */
