@@ -143,9 +143,8 @@ class _LoopC:
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
                 f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;", *self._windows(),
-                "  if (GL_RARELY(fresh)) {",
-                "    if (gl_flying && (error = gl_idle())) return gl_fail(error);",
-                f"    if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();", "  }"]  # fmt: skip
+                f"  if (GL_RARELY(fresh) && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();",
+                ]  # fmt: skip
 
     def _windows(self) -> list[str]:
         """Whether every array lies where it did, with nothing moved since; ``w`` is where it begins, in bytes."""

@@ -45,6 +45,9 @@ def _move(value: Value, loop: Loop) -> int | None:
         start, index = (_move(operand, loop) for operand in value.operands)
         size = _SIZES.get(value.source_type)
         return None if start is None or index is None or size is None else start + index * size
+    if value.opcode in ("shl", "mul") and isinstance(value.operands[1], Constant):
+        moved, by = _move(value.operands[0], loop), value.operands[1].value
+        return None if moved is None else moved << by if value.opcode == "shl" else moved * by
     if value.opcode == "add":
         first, second = (_move(operand, loop) for operand in value.operands)
         return None if first is None or second is None else first + second

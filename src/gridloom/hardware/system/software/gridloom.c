@@ -339,7 +339,8 @@ int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
     if (!r->valid) {
       gl_epoch++;
       gl_pattern p = pattern_of(r);
-      int error = gl_wait_channels();
+      /* A launch that is under way may work on what lies there. */
+      int error = gl_flying ? gl_idle() : gl_wait_channels();
       if (error) return error;
       gl_start_read(0, &p, r->place);
       r->valid = 1;
