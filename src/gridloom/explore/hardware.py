@@ -33,10 +33,15 @@ LEVEL_FEATURES: Final = ("unit", "operand multiplexer levels", "adder bits", "mu
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Area in NAND2 equivalents and the longest path in logic levels."""
+    """Area in NAND2 equivalents and the longest path in logic levels; on an FPGA LUTs and MHz.
+
+    The last two are None for arrays of a kind that the model of LUTs and clock was not fitted to.
+    """
 
     area: float
     levels: float
+    luts: float | None = None
+    mhz: float | None = None
 
 
 def cost(arch: Arch, *, width: int = 32) -> Cost | None:
@@ -44,12 +49,11 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
 
     Linear in the array's tiles and links.
     """
-    from gridloom.hardware.parameters import HardwareParameters
-    from gridloom.hardware.rtl.structure import Hardware
+    from gridloom.explore.clock import clock
     from gridloom.hardware.synthesis.area import FEATURES, modelled_area
 
     try:
-        hardware = Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
+        hardware = hardware_of(arch, width)
     # The generator covers some families only; an array without hardware has no area and is still compared otherwise.
     except GridloomError:
         return None
@@ -61,7 +65,16 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
         float(np.dot(model["levels"]["weights"], level_features(hardware, shape))) for shape in hardware.places
     )
     levels += model["levels"]["weights"][LEVEL_FEATURES.index("operand multiplexer levels")] * chain_levels(hardware)
-    return Cost(area, levels)
+    placed = clock(hardware)
+    return Cost(area, levels, *((placed.luts, placed.mhz) if placed else ()))
+
+
+def hardware_of(arch: Arch, width: int) -> Hardware:
+    """Return the hardware that explorations price: eight ops, few values and short start stages."""
+    from gridloom.hardware.parameters import HardwareParameters
+    from gridloom.hardware.rtl.structure import Hardware
+
+    return Hardware(arch, HardwareParameters(width=width, values=2, stages=15, ops=OPS))
 
 
 def memory_multiplexer_bits(hardware: Hardware) -> int:

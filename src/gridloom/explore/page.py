@@ -12,6 +12,7 @@ from importlib import resources
 
 from gridloom.emit.picture.text import escape
 from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity
+from gridloom.explore.clock import held_out, runs
 from gridloom.explore.hardware import fitted
 from gridloom.explore.pictures import figures, point_titles, svg_text
 from gridloom.explore.points import Evaluated
@@ -104,7 +105,7 @@ def _best(exploration: Exploration) -> str:
 
 def _notes(exploration: Exploration, command: str) -> str:
     """The command and how the figures are computed."""
-    model = fitted()
+    model, errors = fitted(), held_out()
     skipping = exploration.skipping
     lines = [
         f"<code>{escape(command)}</code>",
@@ -113,6 +114,8 @@ def _notes(exploration: Exploration, command: str) -> str:
         f"Area: a linear model fitted to {model['area']['units']} synthesised units, {model['area']['error']:.1%} mean "
         f"error on units left out. Logic levels: {model['levels']['error']:.1%} on {model['levels']['units']} units.",
         f"Energy: what switches in a simulated run, in pJ for {exploration.space.iterations} iterations.",
+        f"LUTs and clock: linear models fitted to {len(runs())} arrays placed on an ECP5, {errors.luts:.1%} and "
+        f"{errors.mhz:.1%} mean error on arrays left out. Gops = ops x clock / II.",
     ]
     if exploration.space.skip is not None:
         lines.append(

@@ -35,6 +35,10 @@ UNITS: Final[Mapping[str, str]] = {
     "wirelength": "wirelength (mean)",
     "occupancy": "occupancy (mean)",
     "tiles": "tiles",
+    "luts": "LUTs (ECP5)",
+    "mhz": "clock (MHz on an ECP5)",
+    "ns": "time of all iterations, ns (geometric mean)",
+    "gops": "Gops (geometric mean)",
 }
 
 

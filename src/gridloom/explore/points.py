@@ -40,7 +40,7 @@ class Candidate:
 
     @cached_property
     def cost(self) -> Cost | None:
-        """Area and logic levels by the fitted model; None where there is no hardware for the array."""
+        """Area, logic levels, LUTs and clock by the fitted models; None where there is no hardware for the array."""
         return None if self.arch is None else cost(self.arch, width=self.width)
 
 
@@ -174,6 +174,21 @@ def figures(
         "area": None if price is None else price.area,
         "levels": None if price is None else price.levels,
         "energy": _energy(mapped, iterations),
+        **_timed(mapped, price, cycles),
+    }
+
+
+def _timed(mapped: Sequence[Mapping[str, Any]], price: Cost | None, cycles: float | None) -> dict[str, float | None]:
+    """LUTs, clock, nanoseconds of all iterations and Gops = ops x clock / II; None where the clock is not known."""
+    if price is None or price.mhz is None:
+        return dict.fromkeys(("luts", "mhz", "ns", "gops"))
+    rates = [row["ops"] / row["ii"] for row in mapped if row.get("ops") and row["ii"]]
+    rate = _geometric(rates) if len(rates) == len(mapped) else None
+    return {
+        "luts": price.luts,
+        "mhz": price.mhz,
+        "ns": None if cycles is None else cycles * 1000 / price.mhz,
+        "gops": None if rate is None else rate * price.mhz / 1000,
     }
 
 

@@ -42,9 +42,9 @@ Goal = Literal["points", "buffers", "merged"]
 
 #: Objective -> whether more is better.
 OBJECTIVES: Final[Mapping[str, bool]] = {
-    "mapped": True, "throughput": True, "occupancy": True,
+    "mapped": True, "throughput": True, "occupancy": True, "gops": True, "mhz": True,
     "ii": False, "latency": False, "fifo_max": False, "fifo_total": False, "wirelength": False, "tiles": False,
-    "area": False, "levels": False, "cycles": False, "energy": False,
+    "area": False, "levels": False, "cycles": False, "energy": False, "luts": False, "ns": False,
 }  # fmt: skip
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _CONSTRAINT: Final = re.compile(r"^\s*(\w+)\s*(<=|>=|==|<|>)\s*([-+0-9.eE]+)\s*$")

@@ -19,6 +19,7 @@ from gridloom.mapping.model import Mapping
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
+    from gridloom.dfg.model import Dfg
     from gridloom.hardware.cosimulation import Bench, HardwareRun, Simulator
     from gridloom.hardware.energy import Energy
     from gridloom.hardware.parameters import HardwareParameters
@@ -71,8 +72,13 @@ def operations(hardware: Hardware, mapping: Mapping | None = None) -> tuple[int,
     """
     if mapping is None:
         return sum(unit.shape.kind == "pe" and unit.shape.ops > 0 for unit in hardware.units), 1
+    return computing_ops(mapping.dfg), mapping.ii
+
+
+def computing_ops(dfg: Dfg) -> int:
+    """Return how many nodes of a graph a function unit or a memory port computes."""
     idle = ("const", "livein", "input", "output", "route")
-    return sum(op.op_class not in idle for op in mapping.dfg.ops), mapping.ii
+    return sum(op.op_class not in idle for op in dfg.ops)
 
 
 def energy_of(mapping: Mapping, *, iterations: int = 32, seed: int = 0, width: int = 32) -> Energy:

