@@ -19,10 +19,10 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv
 
-from gridloom.learn.placement.boards import BoardOptions
-from gridloom.learn.placement.env import StreamingVectorEnv
-from gridloom.learn.placement.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.torch_policies import StateMlp
+from gridloom.learn.placement.published.boards import BoardOptions
+from gridloom.learn.placement.published.env import StreamingVectorEnv
+from gridloom.learn.placement.published.ppo import PpoConfig, collect, improve
+from gridloom.learn.placement.published.torch_policies import StateMlp
 from gridloom.learn.placement.training_graphs import engine, problem_of
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions, observation
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions, observation
 from gridloom.learn.placement.training_graphs import engine, problem_of
 
 CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 1024), ("kernel:ifft", 16, 1024),

@@ -22,10 +22,10 @@ import numpy as np
 import torch
 
 from gridloom.emit.plots.chart import ticks
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.torch_policies import Arrays, Policy, StateMlp, make_policy
-from gridloom.learn.placement.training import load_policy
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.published.ppo import PpoConfig, collect, improve
+from gridloom.learn.placement.published.torch_policies import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.published.training import load_policy
 from gridloom.learn.placement.training_graphs import engine, problem_of
 from gridloom.mappers.spokes.problem import SpokesProblem
 

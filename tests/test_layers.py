@@ -415,7 +415,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
         ("estimate/bound.py", "from gridloom.partition import split"),
         ("run/store.py", "from gridloom.mapping import Mapping"),
         ("flow.py", "from gridloom.explore import sweep"),
-        ("flow.py", "from gridloom.learn.placement.ppo import train"),
+        ("flow.py", "from gridloom.learn.placement.published.ppo import train"),
         ("flow.py", "from . import cli"),
         ("cli/__init__.py", "import gridloom.learn"),
         ("mapping/model.py", "import gridloom"),

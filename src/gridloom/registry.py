@@ -196,6 +196,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
             "gridloom.frontend.kernels.trees:MAP_REDUCE", "adder tree with a chain of operations before each leaf"
         ),
         "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
+        "matmul_add": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL_ADD", "matrix product with an addend"),
         "systolic_matmul": Entry(
             "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
         ),
@@ -300,6 +301,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "tuned": Entry("gridloom.estimate.tuned:tuned", "rules whose numbers were fitted to measurements"),
         "wirelength": Entry("gridloom.estimate.wirelength:wirelength", "the mean length of the routes"),
         "bottleneck": Entry("gridloom.estimate.bottleneck:bottleneck", "the busiest link or the slowest round trip"),
+        "queueing": Entry("gridloom.estimate.queueing:queueing", "bottleneck, with waits where flows meet"),
         "closed_form": Entry("gridloom.estimate.closed_form:closed_form", "the slowest round trip of packets decides"),
         "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
         "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from tests.sim.elastic.test_run import graph
 
 from gridloom import registry
 from gridloom.archs import build
+from gridloom.dfg import Edge
+from gridloom.estimate.bottleneck import bottleneck
 from gridloom.estimate.closed_form import closed_form
 from gridloom.estimate.dataflow import Decisions, Pipeline, Ranged, link_rates, pipeline, rooms
+from gridloom.estimate.queueing import queueing
 from gridloom.estimate.tuned import Rules, Tuned, measures, predicted
 from gridloom.estimate.wirelength import AT_ZERO, PER_HOP, mean_hops, wirelength
 from gridloom.flow.request import Request
@@ -72,7 +78,8 @@ def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(
         ("rdu:16x8,memory_bytes=65536", None),
         ("rdu:8x8,fifo=32", "it was trained with fifo=16, and the array has 32"),
         ("rdu:8x8,channels=4", "it was trained with channels=1, and the array has 4"),
-        ("rdu:32x8", "it was trained on 16 x 8 units, and the array has 32 x 8"),
+        ("rdu:32x8", None),
+        ("rdu:48x8", "it was tried on 32 x 16 units at most, and the array has 48 x 8"),
     ],
 )
 def test_learned_model_says_where_it_was_not_trained(monkeypatch: pytest.MonkeyPatch, spec: str, reason: str | None):
@@ -113,3 +120,41 @@ def test_search_outside_the_training_range_takes_the_bottleneck_and_says_so(monk
         "cost model 'learned' was replaced by 'bottleneck': it was trained with fifo=16, and the array has 32",
     )
     assert run(Request(**{**vars(request), "arch": "rdu:4x4"})).remarks == ()
+
+
+def crossing(rate: float, room: int = 16) -> tuple[Pipeline, Decisions]:
+    """Two flows on ways of three links that meet on the second one and stay together on the third."""
+    dfg = graph(
+        "crossing",
+        dict.fromkeys("abc", ("elementwise", 4)),
+        [
+            Edge(source="a", target="c", tokens=4, room=room),
+            Edge(source="b", target="c", operand=1, tokens=4, room=room),
+        ],
+    )
+    found = replace(pipeline(dfg, build("rdu:4x4")), rate=np.full(2, rate))
+    ways = np.array([0, 2, 3, 1, 2, 3], dtype=np.int64)
+    return found, Decisions(places=np.array([[0, 1, 2]]), route_start=np.array([0, 3, 6]), route_links=ways)
+
+
+def test_packets_wait_once_where_ways_meet():
+    found, decisions = crossing(0.25)
+    _, _, meets = queueing().details(found, decisions)
+    # The other flow has a load of a quarter and packets of four vectors; on the third link they are in order already.
+    assert meets.tolist() == [0, 1, 0, 0, 1, 0]
+
+
+def test_speed_is_the_largest_at_which_every_round_trip_fits_its_room():
+    # Two flows of rate 1 leave each other half of the link, whatever their room.
+    assert queueing().efficiency(*crossing(1.0))[0] == pytest.approx(0.5)
+    # At the share x a packet takes 2 * 4 cycles to be made and sent, 2 * 3 - 1 on the way, and waits x * 0.5 * 4. With
+    # half a vector per cycle and a room of 6: x * 0.5 * (13 + 2 x) = 6.
+    share = (-13 + np.sqrt(13**2 + 4 * 2 * 12)) / (2 * 2)
+    assert queueing().efficiency(*crossing(0.5, 6))[0] == pytest.approx(share, rel=2e-3)
+    assert bottleneck().efficiency(*crossing(0.5, 6))[0] == pytest.approx(6 / (0.5 * 13))
+
+
+def test_queueing_is_never_above_the_bottleneck(found: Pipeline, decisions: Decisions):
+    most, share, _ = queueing().details(found, decisions)
+    assert (share <= most).all()
+    assert (share > 0.5 * most).all()

@@ -10,8 +10,8 @@ import pytest
 MODULES = (
     "gridloom.learn.cost_model.inference", "gridloom.learn.cost_model.model", "gridloom.learn.mappability.inference",
     "gridloom.learn.initiation.inference", "gridloom.learn.initiation.model", "gridloom.learn.mappability.model",
-    "gridloom.learn.placement.boards", "gridloom.learn.placement.evaluation", "gridloom.learn.placement.guided",
-    "gridloom.learn.placement.mapper", "gridloom.learn.placement.policy",
+    "gridloom.learn.placement.evaluation", "gridloom.learn.placement.guided", "gridloom.learn.placement.mapper",
+    "gridloom.learn.placement.published.boards", "gridloom.learn.placement.slots.policy",
 )  # fmt: skip
 
 

@@ -190,3 +190,21 @@ def test_smaller_packets_go_out_more_often():
     assert {edge.tokens for edge in chosen.dfg.edges if ".w" in edge.source} == {4}
     assert {edge.tokens for edge in smaller.dfg.edges if ".w" in edge.source} == {2}
     assert carried(chosen, "buffer", "gemm") == carried(smaller, "buffer", "gemm")
+
+
+def test_product_takes_the_operation_behind_it_where_that_is_asked_for(arch: Arch):
+    dfg = network("ffn", width=64, training=True)
+    apart, merged = (lower(dfg, arch, merge=merge).sections for merge in ("vectors", "products"))
+    assert next(stage.ops for section in merged for stage in section.stages) == ("up", "up.bias_add")
+    assert sum(len(section.stages) for section in merged) < sum(len(section.stages) for section in apart)
+    for sections in (merged, apart):
+        assert sum(section.flops for section in sections) == total_flops(dfg)
+
+
+def test_operation_that_reads_many_parts_has_one_interface_for_each(arch: Arch):
+    # The products of 25 heads are cut into five; with a quarter of the interfaces for each they would need 28 of 16.
+    dfg = network("gpt2_xl", layers=1, training=True)
+    sections = lower(dfg, arch).sections
+    assert sum(section.flops for section in sections) == total_flops(dfg)
+    (found,) = [part for part in sections if [stage.id for stage in part.stages] == ["layer0.softmax.grad"]]
+    assert sum(node.op in ("input", "output") for node in found.dfg.nodes) <= 16

@@ -28,13 +28,19 @@ class Bottleneck:
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Return the share of full speed that the worst flow, link or channel allows. Linear in the hops."""
         loads = np.maximum(1.0, link_rates(pipeline, decisions, pipeline.rate).max(axis=1, initial=0.0))
-        flows = self._flows(pipeline, decisions).min(axis=1, initial=1.0)
+        flows = self.flows(pipeline, decisions).min(axis=1, initial=1.0)
         return np.asarray(np.minimum(flows, 1.0 / np.maximum(loads, self._channels(pipeline, decisions))))
 
     def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Return the efficiency plus the mean of what each flow alone would allow, which has fewer plateaus."""
-        flows = self._flows(pipeline, decisions)
+        flows = self.flows(pipeline, decisions)
         return np.asarray(self.efficiency(pipeline, decisions) + flows.mean(axis=1), dtype=np.float64)
+
+    def flows(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Return the share of full speed that each flow of each decision allows, 1 at the most."""
+        hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
+        allowed: Floats = np.minimum(1.0, self._fixed(pipeline)[1] / (2.0 * pipeline.packet + 2.0 * hops - 1.0))
+        return allowed
 
     def _fixed(self, pipeline: Pipeline) -> tuple[Pipeline, Floats, Ints, Floats]:
         """What is the same in all decisions: buffer time of flows, channel of tiles, DRAM cycles of units."""
@@ -60,12 +66,6 @@ class Bottleneck:
         for d in range(len(decisions) if len(units) else 0):
             worst[d] = np.bincount(channel[decisions.places[d, units]], busy[units]).max()
         return worst
-
-    def _flows(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
-        """Return the share of full speed that each flow of each decision allows, 1 at the most."""
-        hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
-        allowed: Floats = np.minimum(1.0, self._fixed(pipeline)[1] / (2.0 * pipeline.packet + 2.0 * hops - 1.0))
-        return allowed
 
 
 def bottleneck() -> Bottleneck:

@@ -112,6 +112,14 @@ class Guide(Protocol):
 
 
 @runtime_checkable
+class Slow(Protocol):
+    """A cost model that takes long, and knows how long."""
+
+    def seconds(self, pipeline: Pipeline, decisions: Decisions) -> float:
+        """About how long the prediction for the first decision takes."""
+
+
+@runtime_checkable
 class Ranged(Protocol):
     """A cost model that knows where it can be trusted."""
 

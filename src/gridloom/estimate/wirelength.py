@@ -13,8 +13,8 @@ import numpy as np
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline
 
 #: Efficiency with routes of no length, and what each hop of mean length takes from it.
-AT_ZERO: Final = 0.7235
-PER_HOP: Final = 0.04329
+AT_ZERO: Final = 0.8275
+PER_HOP: Final = 0.05597
 
 
 class Wirelength:

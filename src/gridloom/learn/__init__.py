@@ -4,6 +4,7 @@
 ``initiation/``   which II does a loop reach on a modulo-scheduled array?
 ``cost_model/``   how fast does a placed and routed dataflow pipeline run?
 ``placement/``    a policy that places the nodes of a graph on a streaming engine
+``boosted``       gradient-boosted trees, which the first two use
 ``weights/``      the shipped weights as plain arrays, each with a model card
 
 In each folder ``model`` is the object that ``gridloom train`` and ``gridloom eval`` find in the registry, ``training``

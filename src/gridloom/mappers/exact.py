@@ -1,4 +1,4 @@
-"""``exact``: a mapping or a proof that there is none, by constraint solving (OR-Tools CP-SAT, extra ``exact``).
+"""``exact``: a mapping or a proof that there is none, by constraint solving (CP-SAT and a SAT solver, extra ``exact``).
 
 Chin and Anderson (2018) map by integer programming on the time-expanded resource graph, SAT-MapIt (Tirelli et al.
 2023) by Boolean satisfiability with modulo scheduling. The idea here:
@@ -8,12 +8,12 @@ Chin and Anderson (2018) map by integer programming on the time-expanded resourc
 2. II by II from the MII on: a plain model finds, the full one finds or refutes within a window of cycles;
 3. a model over slots alone holds for schedules of every length: what it refutes is refuted for good;
 4. static grids: placement, routes by age and issue cycles in one model, minimised for the objective;
-5. graphs too large for that: a model of places with short wires, then one of routes between these places;
+5. graphs too large for that, and any first mapping: a SAT solver places, shortens wires, and routes between places;
 6. one node is only tried on tiles that the array can tell apart.
 
-Cost: exponential at worst; loops of 15 nodes on 4x4 in seconds, static graphs of 20 to 30 nodes in minutes and, without
-a proof, of a hundred. What was
-proved, and within which limits, is in the mapping's provenance: ``optimal``, ``bound``, ``proof``.
+Cost: exponential at worst; loops of 15 nodes on 4x4 in seconds, static graphs of 20 to 30 nodes in minutes and,
+without a proof, of a hundred in seconds. What was proved, and within which limits, is in the mapping's provenance:
+``optimal``, ``bound``, ``proof``.
 """
 
 from __future__ import annotations

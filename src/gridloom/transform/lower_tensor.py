@@ -27,7 +27,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.transform.lower_tensor_stages import Fabric, Operand, Stage, TensorStages, split_columns, stages_of
+from gridloom.transform.lower_tensor_stages import Fabric, Merge, Operand, Stage, TensorStages, split_columns, stages_of
 from gridloom.transform.lower_tensor_units import Stream, TooLarge, Units, unit_counts
 
 #: Stages that are tried together for a section; every one takes at least a compute unit.
@@ -81,19 +81,19 @@ class Lowered:
     sections: tuple[Section, ...]
 
 
-def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1) -> Lowered:
+def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors") -> Lowered:
     """Return the sections of a tensor program, in order.
 
     ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router
     room. A section streams over one number of rows; where that changes (strided convolutions, pooling) a section ends.
     SourceError when the array has no switches, or when an operation does not fit even alone. With ``copies`` a section
     is on the array up to so many times where there is room, each copy with samples of its own (not in training, where
-    samples share sums). A program that fits whole keeps its name; sections are otherwise called ``name#0``,
-    ``name#1``.
+    samples share sums). ``merge`` is that of :func:`stages_of`. A program that fits whole keeps its name; sections are
+    otherwise called ``name#0``, ``name#1``.
     """
     whole = Fabric.of(arch)
     fabric = _filled(whole, fill)
-    found = split_columns(stages_of(dfg, fabric), fabric)
+    found = split_columns(stages_of(dfg, fabric, merge=merge), fabric)
     sections: list[Section] = []
     left = list(found.stages)
     if any(stage.kind == "weight_grad" for stage in left):
@@ -101,10 +101,12 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1) -> Lower
     while left:
         used = fabric
         count, lack = _fitting(found, _together(left), fabric)
-        if lack == "dram units" and not count:
-            # Alone, an operation may wait for DRAM.
-            used = replace(fabric, patient=True)
+        # Alone, an operation may wait for DRAM: with a quarter of the interfaces for each stream, or fewer.
+        for share in (4, 8, fabric.dram) if lack == "dram units" and not count else ():
+            used = replace(fabric, most_interfaces=max(1, fabric.dram // share))
             count, lack = _fitting(found, left[:1], used)
+            if count:
+                break
         if not count:
             raise SourceError(
                 f"stage {left[0].id!r} does not fit array {arch.name!r} even alone: too few {lack}; take a larger one",

@@ -52,7 +52,7 @@ class _Runner:
         for name in stage.ops:
             node = self.dfg.node(name)
             read = [self._operand(other, brought, local) for other in operands(self.dfg, node)]
-            if stage.kind == "gemm":
+            if node.op == "gemm":
                 local[name] = self._product(node, stage, units, read)
             else:
                 local[name] = node_value(node, read, self.inputs, self.weights)

@@ -30,6 +30,8 @@ _NEAR = 4
 
 #: An operand: the results of stages (or inputs) side by side; more than one where a product was cut by columns.
 Operand = tuple[str, ...]
+#: Operations that are merged into stages: runs of vector operations, or also products with what follows them.
+Merge = Literal["vectors", "products"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,9 @@ class Fabric:
     dram_cycles: int
     #: Vectors that travel together.
     packet: int
-    #: Sections wait for DRAM rather than have enough interfaces: for an operation that does not fit otherwise.
-    patient: bool = False
+    #: DRAM interfaces of a stream at the most, where an operation does not fit otherwise and rather waits for DRAM;
+    #: 0: as many as keep up with it.
+    most_interfaces: int = 0
 
     @classmethod
     def of(cls, arch: Arch) -> Fabric:
@@ -188,20 +191,23 @@ class TensorStages:
         return readers_of
 
 
-def stages_of(dfg: Dfg, fabric: Fabric) -> TensorStages:
+def stages_of(dfg: Dfg, fabric: Fabric, *, merge: Merge = "vectors") -> TensorStages:
     """Return the stages of a tensor graph. SourceError where there is nothing to compute.
+
+    ``merge`` says what is one stage: vector operations that follow each other, or with ``products`` also a product and
+    the elementwise operation of one operand behind it, which its units then do on their results.
 
     ``transpose`` and ``buffer`` are no work of their own: who reads them reads what they read. Values that depend on
     weights alone are weights. Inputs that nothing reads are dropped. Linear in nodes and edges.
     """
-    return _Grouping(dfg, fabric).result()
+    return _Grouping(dfg, fabric, merge).result()
 
 
 class _Grouping:
     """Groups the operations of one graph into stages, in topological order."""
 
-    def __init__(self, dfg: Dfg, fabric: Fabric) -> None:
-        self.dfg, self.fabric = dfg, fabric
+    def __init__(self, dfg: Dfg, fabric: Fabric, merge: Merge) -> None:
+        self.dfg, self.fabric, self.merge = dfg, fabric, merge
         self.static = static_nodes(dfg)
         self.rows = stream_rows(dfg, self.static)
         self.made: dict[str, Stage] = {}
@@ -301,6 +307,8 @@ class _Grouping:
         An operation can join when its other operands are read by the stage anyway; the stage keeps its inputs and its
         id.
         """
+        if self.merge == "products" and self._joins_product(node, read):
+            return
         rows = self.rows[node.id]
         vectors, streamed = self._vector_sizes(node, rows)
         before = self._before(node, read)
@@ -318,6 +326,22 @@ class _Grouping:
         )  # fmt: skip
         self.made[stage.id] = stage
         self.owner[node.id] = (stage.id,)
+
+    def _joins_product(self, node: Node, read: list[Node]) -> bool:
+        """Join an elementwise operation to the product whose only reader it is; return whether that was possible.
+
+        The pipeline of a compute unit has room for a few steps behind the sums, so that it takes no further cycles.
+        """
+        if node.op != "elementwise" or len(read) != 1 or self.owner[read[0].id] != (read[0].id,):
+            return False
+        stage = self.made.get(read[0].id)
+        if stage is None or stage.kind != "gemm" or self.readers.get(read[0].id) != {node.id}:
+            return False
+        if node.label in WINDOWED or stage.rows != self.rows[node.id] or node.shape != read[0].shape:
+            return False
+        self.made[stage.id] = replace(stage, ops=(*stage.ops, node.id), flops=stage.flops + flops(self.dfg, node))
+        self.owner[node.id] = (stage.id,)
+        return True
 
     def _vector_sizes(self, node: Node, rows: int) -> tuple[int, int]:
         """Return the vectors per block of a vector operation's result, and those that it takes its steps for."""

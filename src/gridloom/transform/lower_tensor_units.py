@@ -244,9 +244,8 @@ class Units:
         It is a divisor of the tokens, so that all carry the same; 1 where no divisor is large enough.
         """
         wanted = ceil(tokens * self.fabric.dram_cycles / max(1.0, 0.8 * period))
-        if self.fabric.patient:
-            # A quarter of the interfaces for each stream leaves some for the others.
-            return max(d for d in divisors(tokens) if d <= max(1, min(wanted, self.fabric.dram // 4)))
+        if self.fabric.most_interfaces:
+            return max(d for d in divisors(tokens) if d <= max(1, min(wanted, self.fabric.most_interfaces)))
         return next((d for d in divisors(tokens) if d >= wanted), 1)
 
     # -- stages -----------------------------------------------------------------------------------------------------

@@ -150,3 +150,40 @@ def test_an_inlined_function_is_asked_for(tmp_path: Path):
     path.write_text("static int f(int x) { return x + 1; }\nint main(void) { return f(2); }\n")
     with pytest.raises(OptionError, match="clang inlines small functions, so write __attribute__"):
         prepared(str(path), "torus:2x2")
+
+
+#: The second loop needs an element of what the first one leaves, which the core has read in an earlier round.
+ROUNDS = """
+void rounds(const int *restrict x, int *restrict y, int *restrict z, int n) {
+  for (int r = 0; r < 3; r++) {
+    for (int i = 0; i < n; i++) y[i] = x[i] + r;
+    for (int i = 0; i < n; i++) z[i] = x[i] > 3 ? x[i] * y[1] : 7;
+  }
+}
+"""
+
+
+def test_the_core_sees_what_launches_left_before_it_loads_a_live_in(tmp_path: Path):
+    path = tmp_path / "rounds.c"
+    path.write_text(ROUNDS)
+    compiled = compile_for_system(path, "rounds", "mesh:4x4", unroll="none", seed=1, effort=2000)
+    ir = compile_to_ir(path)
+    plan = launchable(planned(compiled, None, always=True), ir)
+    block = array_sources(plan, ir, "").ir.split("\ngl.pre.1:")[1].split("\n\n")[0]
+    assert block.index("call void @gl_sync()") < block.index(" = load ") < block.index("@gl_loop_1(")
+
+
+def test_a_stride_that_is_a_number_is_no_argument(tmp_path: Path):
+    path = tmp_path / "strides.c"
+    path.write_text("""
+void strides(const int *restrict x, int *restrict y, int n, int s) {
+  for (int i = 0; i < n; i++) y[2 * i] = x[i] + 1;
+}
+""")
+    compiled = compile_for_system(path, "strides", "mesh:4x4", seed=1, effort=2000)
+    ir = compile_to_ir(path)
+    sources = array_sources(launchable(planned(compiled, None, always=True), ir), ir, "")
+    assert "int gl_loop_0(uint32_t n, uint32_t a0, uint32_t a1) {" in sources.c_files["loops.c"]
+    assert "const uint32_t t0 = 4;" in sources.c_files["loops.c"]
+    assert "const uint32_t t1 = 8;" in sources.c_files["loops.c"]
+    assert "declare i32 @gl_loop_0(i32, ptr, ptr)" in sources.ir

@@ -13,7 +13,7 @@ from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.system.build import Sources, array_sources, launchable, linked, main_text
 from gridloom.flow.system.command import prepared, run_prepared
 from gridloom.flow.system.plan import planned
-from gridloom.flow.system.run import ending
+from gridloom.flow.system.run import _differences, ending
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 
@@ -25,6 +25,15 @@ int scale(const short *restrict x, int *restrict y, int n, int k) {
   int sum = 0;
   for (int i = 0; i < n; i++) { y[i] = x[i] * k + 3; sum += y[i]; }
   return sum;
+}
+"""
+#: The second loop needs an element of what the first one leaves, which the core has read in an earlier round.
+ROUNDS = """
+void rounds(const int *restrict x, int *restrict y, int *restrict z, int n) {
+  for (int r = 0; r < 3; r++) {
+    for (int i = 0; i < n; i++) y[i] = x[i] + r;
+    for (int i = 0; i < n; i++) z[i] = x[i] > 3 ? x[i] * y[1] : 7;
+  }
 }
 """
 
@@ -124,3 +133,19 @@ def test_streams_of_an_array_without_memory(tmp_path: Path):
     compiled = prepared(f"{path}:scale", "mesh:3x3", seed=1, effort=5000)
     result = run(compiled)
     assert result.differences == () and result.streams and result.busy >= 900
+
+
+def test_the_core_reads_no_stale_line_before_a_launch(tmp_path: Path):
+    path = tmp_path / "rounds.c"
+    path.write_text(ROUNDS)
+    compiled = prepared(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
+    arguments = read_arguments(compiled.signature, {"n": 400}, 3)
+    ir = compile_to_ir(path)
+    plan = launchable(planned(compiled, arguments, always=True), ir)
+    sources = array_sources(plan, ir, main_text(compiled, arguments))
+    simulation = soc_program(plan.system)
+    left = run_soc(simulation, linked(sources, path))
+    assert _differences(compiled, arguments, left) == []
+    # Without the call the core multiplies by what its cache has held since the round before.
+    without = replace(sources, ir=sources.ir.replace("  call void @gl_sync()\n", ""))
+    assert _differences(compiled, arguments, run_soc(simulation, linked(without, path))) != []

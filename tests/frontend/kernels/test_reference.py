@@ -20,6 +20,7 @@ CASES: dict[str, list[dict[str, object]]] = {
     "tree_expand": [{}, {"nodes": 3, "components": 2}, {"nodes": 31, "leaves": "mul"}],
     "map_reduce": [{}, {"tail": 1}, {"nodes": 7, "components": 4, "tail": 6}],
     "matmul": [{}, {"n": 3}, {"n": 4}],
+    "matmul_add": [{}, {"n": 3}, {"n": 4}],
     "systolic_matmul": [{}, {"n": 2}, {"n": 6}],
     "convolution": [{}, {"k": 2}, {"k": 5}, {"k": 5, "registers": 1}],
     "kmeans": [{"k": k, "n": n} for k, n in ((2, 1), (3, 2), (4, 4), (5, 3), (6, 5), (7, 4), (8, 7), (11, 2))],

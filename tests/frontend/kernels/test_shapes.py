@@ -15,7 +15,7 @@ from gridloom.dfg import Dfg, recurrence_mii
 from gridloom.frontend.kernels import placed_nodes
 from gridloom.frontend.kernels.catalog import kernels, markdown_table
 from gridloom.frontend.kernels.kmeans import KMEANS
-from gridloom.frontend.kernels.linear_algebra import CONVOLUTION, MATMUL, SYSTOLIC_MATMUL
+from gridloom.frontend.kernels.linear_algebra import CONVOLUTION, MATMUL, MATMUL_ADD, SYSTOLIC_MATMUL
 from gridloom.frontend.kernels.loops import CRC32
 from gridloom.frontend.kernels.polybench import ATAX
 from gridloom.frontend.kernels.random_graphs import RANDOM_GROWING, RANDOM_LAYERED, RANDOM_SERIES_PARALLEL
@@ -45,6 +45,13 @@ def _levels(dfg: Dfg) -> dict[str, int]:
 def test_classic_matmul(n: int) -> None:
     dfg = MATMUL.build(n=n)
     assert _ops(dfg) == {"input": 2 * n**2, "mul": n**3, "add": n**3 - n**2, "output": n**2}
+    assert _fanout(dfg) == n
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_matmul_with_an_addend(n: int) -> None:
+    dfg = MATMUL_ADD.build(n=n)
+    assert _ops(dfg) == {"input": 3 * n**2, "mul": n**3, "add": n**3, "output": n**2}
     assert _fanout(dfg) == n
 
 

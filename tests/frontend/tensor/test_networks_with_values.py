@@ -33,16 +33,19 @@ def networks() -> dict[str, Any]:
     return torch_networks.small_networks()
 
 
-def imported(name: str, way: str, folder: Path) -> ImportedNetwork:
-    module, inputs = networks()[name]
-    if way == "torch":
-        return import_module(module, inputs, name=name)
+def from_onnx(module: Any, inputs: tuple[Any, ...], path: Path) -> ImportedNetwork:
     pytest.importorskip("onnx")
-    path = folder / f"{name}.onnx"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, inputs, str(path), dynamo=False)
     return import_file(path)
+
+
+def imported(name: str, way: str, folder: Path) -> ImportedNetwork:
+    module, inputs = networks()[name]
+    if way == "torch":
+        return import_module(module, inputs, name=name)
+    return from_onnx(module, inputs, folder / f"{name}.onnx")
 
 
 def expected(name: str) -> Any:
@@ -73,6 +76,15 @@ def test_graph_and_lowered_program_compute_what_torch_computes(name: str, way: s
         lanes = int(arch.spec.get("lanes", 16))
         found = run_lowered(network.dfg, lowered, inputs, network.weights, lanes=lanes)
         assert error(found["output"], expected(name)) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["resnet", "vit", "lstm"])
+def test_products_that_are_merged_with_what_follows_compute_the_same(name: str, tmp_path: Path):
+    network = imported(name, "torch", tmp_path)
+    lowered = lower(network.dfg, build("rdu:8x8,lanes=4"), merge="products")
+    assert any(stage.kind == "gemm" and len(stage.ops) > 1 for part in lowered.sections for stage in part.stages)
+    found = run_lowered(network.dfg, lowered, fed(name, network), network.weights, lanes=4)
+    assert error(found["output"], expected(name)) < 1e-5
 
 
 @pytest.mark.parametrize("name", ["llama", "resnet", "vit", "mobile"])
@@ -155,3 +167,22 @@ def test_whole_resnet_18_lowers_to_its_operations():
     products = sum(stage.flops for section in sections for stage in section.stages if stage.kind == "gemm")
     assert products == 2 * 1_814_073_344
     assert sum(section.flops for section in sections) == total_flops(dfg)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["torch", "onnx"])
+def test_whole_resnet_18_computes_what_torch_computes(way: str, tmp_path: Path):
+    torch.manual_seed(0)
+    module, inputs = torch_networks.prepared(torch_networks.ResNet()), (torch.randn(1, 3, 32, 32),)
+    if way == "torch":
+        network = import_module(module, inputs, name="resnet18")
+    else:
+        network = from_onnx(module, inputs, tmp_path / "resnet18.onnx")
+    with torch.no_grad():
+        wanted = module(*inputs).numpy()
+    (name,) = [node.id for node in network.dfg.nodes if node.op == "input"]
+    given = {name: inputs[0].numpy()}
+    assert error(run_values(network.dfg, given, network.weights)["output"], wanted) < 1e-5
+    lowered = lower(network.dfg, build("rdu:16x8"))
+    found = run_lowered(network.dfg, lowered, given, network.weights, lanes=16)
+    assert error(found["output"], wanted) < 1e-5

@@ -27,8 +27,8 @@ def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: P
     report = model.MODEL.evaluate(config, work)
     assert report["decisions"] == dict.fromkeys(data.ERAS, 48)
     rows = {(row["model"], row["tested"]): row for row in report["rows"]}
-    # Six rivals and a model of its own for each era, and that of the present in all of them.
-    assert len(rows) == 6 * len(data.ERAS) + 2 * len(data.ERAS) - 1
+    # Seven rivals and a model of its own for each era, and that of the present in all of them.
+    assert len(rows) == 7 * len(data.ERAS) + 2 * len(data.ERAS) - 1
     assert all(set(row["families"]) == {"gemm", "mlp"} for row in rows.values())
     for era in data.ERAS:
         assert rows[f"trained on {era}", era]["relative_error"] < rows["heuristic", era]["relative_error"]

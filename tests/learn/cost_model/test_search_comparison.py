@@ -51,3 +51,28 @@ def test_a_network_takes_as_long_as_its_sections_together(pipeline: data.Pipelin
     assert row["heuristic"] == pytest.approx(0.5)
     assert row["learned"] == pytest.approx(4 / (1 / 0.5 + 3 / 1.0))
     assert row["gap_closed"] == pytest.approx((0.8 - 0.5) / (1.0 - 0.5), abs=1e-3)
+
+
+@pytest.mark.parametrize(("array", "judge"), [(data.ARRAY, "simulated"), ("rdu:8x8", None)])
+def test_rivals_are_compared_on_equal_terms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str, judge: str | None
+):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "RIVALS", ("wirelength", "queueing"))
+    monkeypatch.setattr(searches, "_FULL_SPEED", 2.0)
+    report = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2, array=array)
+    (row,) = report["rows"]
+    assert report["judge"] == judge
+    assert (row["sections"], row["of"]) == (1, 1)
+    for name in ("start", "wirelength", "queueing"):
+        mean, least, largest = row[name]
+        assert 0 < least <= mean <= largest <= 1
+    assert (row["at_full_speed"], set(row["moves"])) == (0, {"wirelength", "queueing"})
+
+
+def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "_FULL_SPEED", 0.0)
+    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
+    assert row["at_full_speed"] == 1
+    assert row["learned"] == row["start"]

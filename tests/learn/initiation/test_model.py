@@ -14,6 +14,7 @@ from gridloom.archs import build
 from gridloom.errors import OptionError
 from gridloom.estimate.ii_estimate import BoundIi, IiEstimate, bound_ii
 from gridloom.flow.inputs import prepare
+from gridloom.learn.boosted import ForestSettings
 from gridloom.learn.initiation import data, labels, training
 from gridloom.learn.initiation.arrays import array, array_text
 from gridloom.learn.initiation.features import AT_NAMES, NAMES, at, of_pair
@@ -225,7 +226,7 @@ def test_the_exported_trees_are_those_of_scikit_learn() -> None:
         pair(f"loop:{k}:0", 2, int(k % 3), slots=float(k % 3) * 4 + rng.random(), edges=rng.random() * 30)
         for k in range(90)
     ]
-    settings_ = training.TreeSettings(trees=20, depth=3, rate=0.05, leaf=12)
+    settings_ = ForestSettings(trees=20, depth=3, rate=0.05, leaf=12)
     trees = training.train_trees(pairs, settings_, 0)
     assert (training.predictor_of(trees)(pairs) == [p.ii - p.mii for p in pairs]).mean() > 0.9
     features, answers, weight = training.questions(pairs)

@@ -94,6 +94,19 @@ def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Pa
         assert row.width is None or row.bound <= row.width <= 4
 
 
+def test_a_new_data_set_begins_with_what_is_known(tmp_path: Path) -> None:
+    work = Work(folder=tmp_path / "first", jobs=1)
+    work.folder.mkdir()
+    first = data.make(8, 1, "vpcma:4x4", work)
+    rows = data.read(work.folder / data.STORE_NAME)
+    again = replace(work, folder=tmp_path / "second")
+    again.folder.mkdir()
+    made = data.make(8, 1, "vpcma:4x4", again, known=rows[:9])
+    assert (made["computed"], made["sha256"]) == (first["computed"] - 9, first["sha256"])
+    # A store that is there already is not written to.
+    assert data.make(8, 1, "vpcma:4x4", again, known=[replace(rows[0], width=4)])["sha256"] == first["sha256"]
+
+
 def test_the_questions_of_the_main_array_stay_what_they_were() -> None:
     # Stores of labels that took half an hour are found again by these keys.
     alone = [job.key for job in data.jobs(8, 2, "vpcma")]

@@ -111,11 +111,22 @@ def test_calibration_and_threshold_are_of_the_main_array(samples: list[training.
     asked = [sample for sample in (*samples, *training.samples_of(more)) if not sample.graph.too_high]
     folds = training.folds_of(asked, 2, 1)
     said, true = [], []
-    for member, fold in zip(found.members, folds, strict=True):
+    for member, forest, fold in zip(found.members, found.forests, folds, strict=True):
         main = [sample for sample in fold if sample.row.arch == "vpcma"]
-        said += [replace(found, members=(member,)).predict(sample.graph).logit for sample in main]
+        alone = replace(found, members=(member,), forests=(forest,))
+        said += [alone.predict(sample.graph).logit for sample in main]
         true += [float(sample.row.width is not None) for sample in main]
     assert calibrate(np.array(said), np.array(true)) == pytest.approx((found.scale, found.shift))
+
+
+def test_the_parts_alone_add_up(samples: list[training.Sample]) -> None:
+    settings = training.NetworkSettings(epochs=1, members=2, width=8, hidden=8)
+    found = training.train_network(samples, settings, 0, lambda: False)
+    graph = samples[0].graph
+    networks, trees = (replace(found, parts=parts).predict(graph) for parts in ((1.0, 0.0), (0.0, 1.0)))
+    assert found.predict(graph).logit == pytest.approx(networks.logit + trees.logit)
+    assert networks.shares == trees.shares
+    assert trees.logit == pytest.approx(np.mean([f.scores(graph.global_features[None])[0] for f in found.forests]))
 
 
 def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: list[training.Sample]) -> None:

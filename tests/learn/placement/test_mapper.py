@@ -13,7 +13,7 @@ from gridloom.archs import build
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.mapper import PpoMapperConfig, ppo
-from gridloom.learn.placement.policy import SHAPES, load_slots, random_slots
+from gridloom.learn.placement.slots.policy import SHAPES, load_slots, random_slots
 from gridloom.learn.weights import load, save, shipped
 from gridloom.mappers.budget import Budget
 from gridloom.mapping.model import Failure, Mapping

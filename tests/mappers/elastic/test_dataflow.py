@@ -72,6 +72,30 @@ def test_search_by_the_simulator_improves_a_random_start(arch: Arch):
     assert after > before
 
 
+def test_nothing_is_judged_that_would_take_longer_than_the_time_that_is_left(
+    arch: Arch, mlp: Dfg, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[float] = []
+
+    class Tedious:
+        name = "tedious"
+
+        def seconds(self, pipeline: Pipeline, decisions: Decisions) -> float:
+            asked.append(float(len(decisions)))
+            return 100.0
+
+        def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+            raise AssertionError("is judged")
+
+    load = registry.load
+    monkeypatch.setattr(registry, "load", lambda kind, name: Tedious if name == "tedious" else load(kind, name))
+    config = DataflowConfig(cost="heuristic", judge="tedious")
+    found = dataflow(mlp, arch, config, Budget(time_limit=0.3))
+    assert isinstance(found, Mapping)
+    assert asked
+    assert legal(found) == []
+
+
 def test_the_judge_has_the_last_word(arch: Arch, mlp: Dfg, monkeypatch: pytest.MonkeyPatch):
     chosen: list[int] = []
 

@@ -21,9 +21,10 @@ from gridloom.flow.functions.data import Arguments
 from gridloom.flow.system.host_access import host_access, roots
 from gridloom.flow.system.ir_text import ModuleText, parse
 from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
-from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, value_types
-from gridloom.flow.system.plan import SystemPlan
+from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, lead_through_end, value_types
+from gridloom.flow.system.plan import SystemPlan, left_over
 from gridloom.flow.system.trip_counts import trip_count
+from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.driver import find_compiler, run_compiler
 from gridloom.frontend.c.llvm.ir import Instruction
 from gridloom.frontend.c.llvm.layout import Layout
@@ -66,6 +67,9 @@ def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
         declared.append(site.declared)
         by_function.setdefault(function.name, []).append(site)
     functions = {f.name: f for f in plan.compiled.program.functions}
+    for k, rest in enumerate(left_over(plan.compiled)):
+        if rest.loop.function.name in by_function:
+            lead_through_end(module.functions[rest.loop.function.name], rest, k)
     for name, sites in by_function.items():
         insert_launches(module.functions[name], sites, value_types(functions[name]))
     _measured(module, plan.compiled.name)
@@ -74,8 +78,9 @@ def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
     spills = max(loop.image.spill_words for loop in plan.loops)
     outs = max(2 * len(loop.plan.left) + 2 for loop in plan.loops)
     header = header_text(plan.system, spill_words=spills, outs=outs) + "void gl_register_globals(void);\n"
-    files = {"gridloom.h": header, "gridloom.c": software_text("gridloom.c"),
-             "loops.c": loops_c(plan.loops, plan.compiled.name)}  # fmt: skip
+    # Loops lie behind the function that launches them, so that both have places of their own in the core's small cache.
+    files = {"gridloom.h": header, "loops.c": loops_c(plan.loops, plan.compiled.name),
+             "gridloom.c": software_text("gridloom.c")}  # fmt: skip
     return Sources(_visible(module.text()), files | ({"main.c": main} if main else {}), True, main is None)
 
 
@@ -96,15 +101,19 @@ def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
             kept.append(replace(loop, number=len(kept)))
     if not kept:
         raise SourceError(f"no loop of {plan.compiled.name!r} can be launched: {'; '.join(reasons)}")
-    return replace(plan, loops=tuple(with_access(kept)), reasons=tuple(reasons))
+    return replace(plan, loops=tuple(with_access(kept, left_over(plan.compiled))), reasons=tuple(reasons))
 
 
-def with_access(loops: Sequence[LaunchedLoop]) -> list[LaunchedLoop]:
-    """The loops with what the core does to memory when just these are launched."""
+def with_access(loops: Sequence[LaunchedLoop], rest: Sequence[LoopPlan] = ()) -> list[LaunchedLoop]:
+    """The loops with what the core does to memory when just these are launched.
+
+    Not what it does in the ``rest`` of jammed nests, which begin with everything in memory.
+    """
     found = []
+    plans = [*(loop.plan for loop in loops), *rest]
     for loop in loops:
         function = loop.plan.loop.function
-        blocks = {b for other in loops if other.plan.loop.function is function for b in other.plan.loop.blocks}
+        blocks = {b for plan in plans if plan.loop.function is function for b in plan.loop.blocks}
         found.append(replace(loop, access=host_access(function, blocks)))
     return found
 

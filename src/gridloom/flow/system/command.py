@@ -13,7 +13,7 @@ from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.functions.native import TIME_LIMIT
 from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
-from gridloom.flow.system.compile import compile_for_system
+from gridloom.flow.system.compile import compile_for_system, core_ir, program_ir
 from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
 from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler
@@ -59,7 +59,7 @@ def run_prepared(
 ) -> tuple[SystemRun | None, dict[str, str]]:  # fmt: skip
     """Run a function or a whole program, where that is asked for; and the texts of its files, where those are."""
     path = Path(compiled.program.file)
-    ir = compile_to_ir(path, unrolled=compiled.program.unrolled)
+    ir = program_ir(compiled.program)
     has_main = "main" in compiled.program.module.functions
     if not has_main and not given and seed is None and compiled.signature.parameters:
         raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")
@@ -84,15 +84,17 @@ def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -
     shown = run_soc(simulation, linked(array_sources(plan, ir, None), path), faults=faults)
     if shown.status is None or (shown.status == 3 and "gridloom: " in shown.output):
         raise SimulationError(ending(shown), where=str(path))
-    alone = run_soc(simulation, linked(core_sources(plan.compiled, ir, None), path))
+    alone = {name: run_soc(simulation, linked(core_sources(plan.compiled, text, None), path))
+             for name, text in core_ir(plan.compiled.program).items()}  # fmt: skip
     expected = native_output(path)
     differences = []
-    for label, output in (("core and array", shown.output), ("the core alone", alone.output)):
+    outputs = {"core and array": shown.output} | {f"the core alone ({name})": run.output for name, run in alone.items()}
+    for label, output in outputs.items():
         if output.strip() != expected.strip():
             pairs = zip(output.splitlines() + [""], expected.splitlines() + [""])
             ours, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
             differences.append(f"{label} printed {ours!r}, native code printed {theirs!r}")
-    return system_run(plan, shown, {"clang -O2": alone.numbers["cycles"]}, tuple(differences))
+    return system_run(plan, shown, {name: run.numbers["cycles"] for name, run in alone.items()}, tuple(differences))
 
 
 def native_output(path: Path) -> str:

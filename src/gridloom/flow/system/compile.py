@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -9,13 +11,23 @@ from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
 from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_program
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
-from gridloom.flow.system.plan import launched_singly
+from gridloom.flow.system.jam_ir import INNER, jammed
+from gridloom.flow.system.plan import LEFT_OVER, launched_singly
+from gridloom.flow.system.scan_ir import SCAN, TRY, scanned
 from gridloom.flow.system.streams import compile_streams
-from gridloom.frontend.c.function.program import FunctionProgram, read_program
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
 from gridloom.frontend.c.function.signature import read_signature
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.reader import read_module
 
 #: What becomes of short inner loops with a constant number of iterations.
 UNROLL: Final = ("auto", "short", "none")
+
+
+#: Outer iterations that one launch may do, the best first.
+JAM_FACTORS: Final = (4, 2)
+#: Why the core runs the ends of a search.
+SEARCHED: Final = "it begins or ends a search that is launched"
 
 
 def compile_for_system(
@@ -25,7 +37,8 @@ def compile_for_system(
 
     ``unroll`` is "short" where inner loops of few iterations, whose number is constant, are to be unrolled, so that the
     loop around them is launched; "none" where they are launched themselves; "auto" for what leaves fewer innermost
-    loops to the core, in doubt the former. Costs a search for each loop, with "auto" up to two.
+    loops to the core, in doubt the former, with nests jammed and searches looked ahead of where that can be mapped.
+    Costs a search for each loop, with "auto" up to five.
     """
     if unroll not in UNROLL:
         raise OptionError(f"unroll: expected {', '.join(UNROLL)}, found {unroll!r}")
@@ -34,21 +47,81 @@ def compile_for_system(
         return _compiled(read_program(path, function, unrolled=unroll == "short"), function, path, array, options)
     unrolled, plain = (read_program(path, function, unrolled=choice) for choice in (True, False))
     if len(unrolled.loops) == len(plain.loops):
-        return _compiled(plain, function, path, array, options)
+        return _rewritten(plain, function, path, array, options)
     first = _compiled(unrolled, function, path, array, options)
     if not _on_core(first):
         return first
-    second = _compiled(plain, function, path, array, options)
+    second = _rewritten(plain, function, path, array, options)
     return second if _on_core(second) < _on_core(first) else first
 
 
+def program_ir(program: FunctionProgram) -> str:
+    """The IR that a program was read from."""
+    return program.ir or compile_to_ir(Path(program.file), unrolled=program.unrolled)
+
+
+def core_ir(program: FunctionProgram) -> dict[str, str]:
+    """What the core alone runs, by how it is compiled: the IR of the file, and that which the launches are put into."""
+    plain = compile_to_ir(Path(program.file), unrolled=program.unrolled)
+    return {"clang -O2": plain} | ({"clang -O2, rewritten": program.ir} if program.ir else {})
+
+
+def _rewritten(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:
+    """The function with searches looked ahead of and as many outer iterations in one launch as can be mapped.
+
+    As it is where the array cannot have what that makes.
+    """
+    plain = program_ir(program)
+    found = scanned(plain, path, function)
+    ir, old = (plain, frozenset[str]()) if found is None else (found.ir, found.old)
+    for factor in JAM_FACTORS:
+        jam = jammed(ir, path, function, factor)
+        if jam is None:
+            break
+        compiled = _variant(jam.ir, old, jam.left_over, function, path, arch, options)
+        if _is_mapped(compiled):
+            return compiled
+    if found is not None:
+        compiled = _variant(ir, old, frozenset(), function, path, arch, options)
+        if _is_mapped(compiled):
+            return compiled
+    return _compiled(program, function, path, arch, options)
+
+
+def _variant(
+    ir: str, old: Collection[str], left: Collection[str], function: str, path: Path, arch: Arch,
+    options: CompileOptions,
+) -> Compiled:  # fmt: skip
+    """The compiled function of rewritten IR; ``old`` are the headers of searches, ``left`` those of left-over loops."""
+    made = program_of(read_module(ir, str(path)), function, str(path))
+    loops: list[LoopPlan] = []
+    for plan in made.loops:
+        header, inner = plan.loop.header, [child.header for child in plan.loop.children]
+        if header in left or any(child in left for child in inner):
+            plan = replace(plan, graph=None, pieces=None, reason=LEFT_OVER)
+        elif header in old or header.startswith(TRY) or any(child.startswith(SCAN) for child in inner):
+            plan = replace(plan, graph=None, pieces=None, reason=SEARCHED)
+        loops.append(plan)
+    return _compiled(replace(made, ir=ir, loops=tuple(loops)), function, path, arch, options)
+
+
+def _is_mapped(compiled: Compiled) -> bool:
+    """Whether all loops that rewriting has made for the array are on it."""
+    inner = [loop for loop in compiled.loops if loop.plan.loop.header.startswith((INNER, SCAN))]
+    return bool(inner) and all(loop.mapping is not None for loop in inner if not loop.plan.is_nest)
+
+
 def _on_core(compiled: Compiled) -> int:
-    """Innermost loops that stay on the core."""
-    return sum(loop.mapping is None for loop in compiled.loops if not loop.plan.loop.children)
+    """Innermost loops that stay on the core, but for those that rewriting leaves to it."""
+    own = (LEFT_OVER, SEARCHED)
+    inner = [loop for loop in compiled.loops if not loop.plan.loop.children and loop.plan.reason not in own]
+    return sum(loop.mapping is None for loop in inner)
 
 
 def _compiled(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:
     signature = read_signature(path, function)
-    if memory_of(arch) == "arrays":
-        return launched_singly(compile_program(program, signature, arch, path=path, **options))
-    return compile_streams(program, signature, arch, path, **options)
+    if memory_of(arch) != "arrays":
+        return compile_streams(program, signature, arch, path, **options)
+    # The driver has no launches side by side and no exchanged loops.
+    loops = tuple(replace(plan, jams=(), exchanged=None) for plan in program.loops)
+    return launched_singly(compile_program(replace(program, loops=loops), signature, arch, path=path, **options))

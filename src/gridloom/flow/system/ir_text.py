@@ -82,8 +82,11 @@ class ModuleText:
         return "\n".join([*self.before, "", *bodies, "", *self.after, ""])
 
 
-def parse(text: str) -> ModuleText:
-    """The module of clang's text, stripped. SourceError for names that need quotes."""
+def parse(text: str, *, keep: bool = False) -> ModuleText:
+    """The module of clang's text, stripped; with ``keep`` all that it promises stays, and the source's lines.
+
+    SourceError for names that need quotes.
+    """
     module = ModuleText([], {})
     lines = iter(text.splitlines())
     for line in lines:
@@ -91,7 +94,9 @@ def parse(text: str) -> ModuleText:
             found = _DEFINE.match(line)
             if found is None:
                 raise SourceError(f"cannot be rewritten: {line[:80]}")
-            module.functions[found[1]] = _function(found[1], line, lines)
+            module.functions[found[1]] = _function(found[1], line, lines, keep)
+        elif keep:
+            (module.after if line.startswith(("attributes ", "!")) else module.before).append(line)
         elif line.startswith(("attributes ", "!", ";", "source_filename")):
             continue
         elif line.startswith("target triple"):
@@ -110,8 +115,9 @@ def clean(line: str) -> str:
     return _PROMISES.sub("", line) if line.startswith(("define", "declare")) or "call" in line else line
 
 
-def _function(name: str, head: str, lines: Iterator[str]) -> FunctionText:
+def _function(name: str, head: str, lines: Iterator[str], keep: bool) -> FunctionText:
     """The function whose lines come next."""
+    cleaned = str if keep else clean
     blocks: dict[str, BlockText] = {}
     current: BlockText | None = None
     for line in lines:
@@ -128,7 +134,7 @@ def _function(name: str, head: str, lines: Iterator[str]) -> FunctionText:
         if '%"' in line:
             raise SourceError(f"function {name!r} has names that need quotes")
         if current.lines and current.lines[-1].lstrip().startswith("switch") and "]" not in current.lines[-1]:
-            current.lines[-1] += " " + clean(line).strip()
+            current.lines[-1] += " " + cleaned(line).strip()
         else:
-            current.lines.append(clean(line))
-    return FunctionText(name, clean(head), blocks)
+            current.lines.append(cleaned(line))
+    return FunctionText(name, cleaned(head), blocks)

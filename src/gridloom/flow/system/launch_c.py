@@ -9,6 +9,8 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.flow.functions.launching.launches import FIRST_PIECE, LAST_PIECE
 from gridloom.flow.system.host_access import HostAccess
+from gridloom.flow.system.scan_ir import SCAN
+from gridloom.flow.system.streams import fixed_stride
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.program import LoopPlan
@@ -89,7 +91,9 @@ class _LoopC:
             if value.type == "i64":
                 self._add(self.graph.high_liveins[name], f"h{k}")
         if self.graph.streams:
-            self.parameters += [f"uint32_t {part}{k}" for k in range(len(self.graph.streams)) for part in "ab"]
+            for k, item in enumerate(self.graph.streams.values()):
+                given = "ab" if fixed_stride(self.plan, item) is None else "a"
+                self.parameters += [f"uint32_t {part}{k}" for part in given]
             return
         self.parameters += [f"uint32_t p{k}" for k in range(len(self.graph.arrays))]
         for k, value in enumerate(self.plan.needed):
@@ -139,9 +143,8 @@ class _LoopC:
         return [f"  static const gl_array arrays[] = {{{', '.join(rows)}}};",
                 f"  uint32_t pointers[] = {{{pointers}}};", f"  static gl_bound bound[{len(rows)}];",
                 f"  static gl_window windows[{len(rows)}];", "  static uint32_t epoch;", *self._windows(),
-                "  if (GL_RARELY(fresh)) {",
-                "    if (gl_flying && (error = gl_idle())) return gl_fail(error);",
-                f"    if (!gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();", "  }"]  # fmt: skip
+                f"  if (GL_RARELY(fresh) && !gl_bind(arrays, pointers, bound, {len(rows)})) return gl_decline();",
+                ]  # fmt: skip
 
     def _windows(self) -> list[str]:
         """Whether every array lies where it did, with nothing moved since; ``w`` is where it begins, in bytes."""
@@ -231,11 +234,15 @@ class _LoopC:
         """One launch, and what it leaves. What the launch before was told already is not told again."""
         number, (strides, described, addresses, started) = self.loop.number, self._streams()
         image, own = f"&image_{number}", number + 1
-        changed = [f"(gl_loop ^ {own})", "(gl_iterations ^ n)", *(f"(s{k} ^ t{k})" for k in strides)]
-        lines = [f"  static uint32_t {', '.join(f's{k}' for k in strides)};"] if strides else []
-        lines += [f"  uint32_t t{k} = {stride};" for k, stride in strides.items()]
+        free = [k for k, stride in strides.items() if not stride.isdecimal()]
+        changed = [f"(gl_loop ^ {own})", "(gl_iterations ^ n)", *(f"(s{k} ^ t{k})" for k in free)]
+        lines = [f"  static uint32_t {', '.join(f's{k}' for k in free)};"] if free else []
+        lines += [f"  {'' if k in free else 'const '}uint32_t t{k} = {stride};" for k, stride in strides.items()]
+        if self.plan.loop.header.startswith(SCAN):
+            # The source might have left the loop before it came there.
+            lines += [f"  if (GL_RARELY(!gl_known(a{k}, a{k} + (n - 1) * t{k}))) return gl_decline();" for k in strides]
         lines += [f"  int taken = ({' | '.join(changed)}) != 0;", "  if (GL_RARELY(taken)) {",
-                  *(f"    s{k} = t{k};" for k in strides), *described,
+                  *self._describing(free, described),
                   f"    if ((error = gl_take({image}, {own}, n, {started:#x}))) return gl_fail(error);", "  }",
                   *self._set_liveins("  "), *addresses, "  gl_go();",
                   f"  if (GL_RARELY(taken) && (error = gl_prefetch({image}))) return gl_fail(error);"]  # fmt: skip
@@ -245,6 +252,15 @@ class _LoopC:
         for i, name in enumerate(self.graph.liveouts):
             lines += self._out(i, name)
         return lines
+
+    def _describing(self, free: Sequence[int], described: Sequence[str]) -> list[str]:
+        """Describe the channels, unless they are as this loop left them."""
+        if not described:
+            return []
+        changed = ["(length ^ n)", "(seen ^ gl_described)", *(f"(s{k} ^ t{k})" for k in free)]
+        return ["    static uint32_t length, seen;", f"    if ({' | '.join(changed)}) {{",
+                *(f"      s{k} = t{k};" for k in free), *(f"  {line}" for line in described),
+                "      length = n;", "      seen = gl_described;", "    }"]  # fmt: skip
 
     def _refreshed(self) -> list[str]:
         """Empty the core's cache where it may read what the streams wrote; otherwise when the function ends."""
@@ -269,7 +285,8 @@ class _LoopC:
             side = int(record.op == "output")
             channels = (self.image.drains[node],) if side else self.image.feeds.get(node, ())
             for channel in channels:
-                strides[k] = f"n > 1 ? b{k} - a{k} : {array.size}"
+                fixed = fixed_stride(self.plan, self.graph.streams[node])
+                strides[k] = f"n > 1 ? b{k} - a{k} : {array.size}" if fixed is None else str(fixed & 0xFFFFFFFF)
                 described.append(f"    gl_stream({side}, {channel}, {_format(array)}, n, t{k});")
                 place = f"{'GL_WRITE' if side else 'GL_READ'} + {channel} * GL_CHANNEL_BYTES + GL_ADDRESS"
                 addresses.append(f"  GL_REGISTER({place}) = a{k};")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from gridloom.errors import SourceError
 from gridloom.flow.system.ir_text import BlockText, FunctionText, token
+from gridloom.flow.system.streams import fixed_stride
 from gridloom.flow.system.trip_counts import TripCount
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Value
@@ -39,7 +40,10 @@ class LaunchSite:
 
     @property
     def streams(self) -> list[Instruction]:
-        """The loads and stores that are streams; the function gets two addresses of each."""
+        """The loads and stores that are streams; the function gets the first address of each.
+
+        Of those whose stride is not a number it gets the second one, too.
+        """
         graph = self.plan.graph
         assert graph is not None
         return list(graph.streams.values())
@@ -48,7 +52,7 @@ class LaunchSite:
     def declared(self) -> str:
         """The declaration of the loop's function."""
         kinds = ["i32"] * (self.trip is not None) + [kind for value in self.values for kind in _kinds(value)]
-        kinds += ["ptr", "ptr"] * len(self.streams)
+        kinds += [kind for item in self.streams for kind in ["ptr"] * (1 + (fixed_stride(self.plan, item) is None))]
         return f"declare i32 @gl_loop_{self.number}({', '.join(kinds)})"
 
 
@@ -70,6 +74,13 @@ def insert_launches(text: FunctionText, sites: Sequence[LaunchSite], types: dict
         if block.lines[-1].lstrip().startswith("ret "):
             drops = [f"  call void @gl_drop(ptr {_name(root)})" for site in sites for root, _ in site.local]
             block.lines[-1:-1] = ["  call void @gl_end()", *dict.fromkeys(drops)]
+
+
+def lead_through_end(text: FunctionText, plan: LoopPlan, number: int) -> None:
+    """Let all that launches left be in memory, and nothing elsewhere, when control enters a loop of the core."""
+    entry = _Insertion(text, LaunchSite(number, plan, None), f"gl.rest.{number}")
+    lines = [*entry.entry(), "  call void @gl_end()", f"  br label %{entry.header}"]
+    text.blocks[entry.pre] = BlockText(entry.pre, lines)
 
 
 def _kinds(value: Value) -> list[str]:
@@ -95,8 +106,9 @@ def _name(value: Value) -> str:
 class _Insertion:
     """Puts one launch into the text."""
 
-    def __init__(self, text: FunctionText, site: LaunchSite) -> None:
-        self.text, self.site, self.plan, self.k = text, site, site.plan, site.number
+    def __init__(self, text: FunctionText, site: LaunchSite, name: str = "") -> None:
+        self.text, self.site, self.plan = text, site, site.plan
+        self.k = name or str(site.number)
         self.header = site.plan.loop.header
         self.inside = {name for name in site.plan.loop.blocks if name in text.blocks}
         self.pre = f"gl.pre.{self.k}"
@@ -114,7 +126,7 @@ class _Insertion:
         exits = [(a, b) for a, b in self.plan.loop.exits]
         if not exits or any(source not in self.text.blocks for source, _ in exits):
             raise SourceError("the loop leaves from a block that only the front end knows")
-        before = BlockText(self.pre, self._entry())
+        before = BlockText(self.pre, self.entry())
         before.lines += self._call()
         done = f"gl.done.{self.k}"
         before.lines.append(f"  br i1 %gl.ok.{self.k}, label %{done}, label %{self.header}")
@@ -123,7 +135,7 @@ class _Insertion:
         for way, (source, target) in enumerate(exits):
             self._way(way, source, target)
 
-    def _entry(self) -> list[str]:
+    def entry(self) -> list[str]:
         """Lead all ways into the loop through one block; returns the phis of that block."""
         lines = []
         block = self.text.blocks[self.header]
@@ -195,7 +207,8 @@ class _Insertion:
         for item in self.site.streams:
             pointer = item.operands[1 if item.opcode == "store" else 0]
             text = f"%{pointer.name}" if isinstance(pointer, Instruction) else _name(pointer)
-            words += [f"ptr {self._evaluated(text, iteration)}" for iteration in (0, 1)]
+            wanted = (0, 1) if fixed_stride(self.plan, item) is None else (0,)
+            words += [f"ptr {self._evaluated(text, iteration)}" for iteration in wanted]
             lines += self.early
             self.early = []
         if any(" = load " in line for line in lines):

@@ -9,11 +9,13 @@ from typing import Any, Final
 from gridloom.errors import GridloomError, MappingError
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, finished
 from gridloom.flow.functions.data import Arguments
+from gridloom.flow.functions.launching.cycles import host_cycles
 from gridloom.flow.functions.launching.launcher import Launcher
-from gridloom.flow.functions.launching.schedule import NEVER, schedule
+from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, saved_cycles, schedule
 from gridloom.flow.functions.run import LIMIT, _values, _words
-from gridloom.flow.system.host_access import HostAccess, host_access
+from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
+from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Function
 from gridloom.hardware.bitstream.encode import fitted
 from gridloom.hardware.parameters import HardwareParameters
@@ -24,10 +26,19 @@ from gridloom.mapping.configuration import configure
 
 #: Cycles of the driver for a launch with its data in place, and for one whose arrays the core works on as well: what
 #: the schedule reckons with. Both were measured; the second is mostly the core's cache, which has to be emptied.
-LAUNCH_CYCLES: Final = 200
+LAUNCH_CYCLES: Final = 250
 SHARED_CYCLES: Final = 1000
-#: Iterations from which on a loop with streams is launched.
-STREAM_THRESHOLD: Final = 32
+#: Cycles of the driver for a launch with streams, measured.
+STREAM_CYCLES: Final = 150
+#: Those for each value that a launch leaves, and for the first launch of a loop, whose image and code come first.
+LIVEOUT_CYCLES: Final = 40
+FIRST_CYCLES: Final = 900
+#: The same where the driver has to find places in the data memory first.
+PLACED_CYCLES: Final = 2500
+#: How often the choice of loops is made again for what was chosen.
+_ROUNDS: Final = 3
+#: Why the core runs the last iterations of a jammed nest.
+LEFT_OVER: Final = "it runs what is left over of a nest that is launched by several"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +75,9 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     words = 0
     streams = any(loop.plan.graph is not None and loop.plan.graph.streams for loop in mapped)
     if streams:
-        thresholds = [0 if always else STREAM_THRESHOLD] * len(mapped)
+        thresholds = [0 if always else stream_threshold(loop, mapped) for loop in mapped]
+        if not always and arguments is not None and _stream_gain(compiled, arguments, mapped) <= 0:
+            thresholds = [NEVER] * len(mapped)
     elif arguments is not None:
         thresholds, words = _thresholds(compiled, arguments, always)
     chosen = [(loop, t) for loop, t in zip(mapped, thresholds) if t < NEVER]
@@ -81,7 +94,7 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
         if loop not in kept:
             continue
         function = loop.plan.loop.function
-        access = host_access(function, _launched_blocks(kept, function))
+        access = host_access(function, _launched_blocks([*(k.plan for k in kept), *left_over(compiled)], function))
         try:
             image = image_of(configure(_mapping(loop)), system)
         except MappingError as error:
@@ -95,9 +108,55 @@ def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = F
     return SystemPlan(compiled=compiled, system=system, loops=tuple(loops), reasons=(*reasons, *refused))
 
 
-def _launched_blocks(loops: Sequence[CompiledLoop], function: Function) -> set[str]:
-    """The blocks of a function that launched loops have."""
-    return {block for loop in loops if loop.plan.loop.function is function for block in loop.plan.loop.blocks}
+def left_over(compiled: Compiled) -> list[LoopPlan]:
+    """The nests that run what is left over of jammed ones: all that launches left is in memory when one begins."""
+    return [loop.plan for loop in compiled.loops if loop.plan.reason == LEFT_OVER and loop.plan.loop.children]
+
+
+def stream_threshold(loop: CompiledLoop, loops: Sequence[CompiledLoop]) -> int:
+    """The iterations from which on a loop with streams is launched: from where the core takes longer than the driver.
+
+    Always where it works on what another launched loop writes, or writes what another reads: before the core could do
+    it, all launches would have to end, and its cache to be emptied, which takes longer than the launch.
+    """
+    for other in loops:
+        if other is not loop and (_share(loop, other) or _share(other, loop)):
+            return 1
+    body = sum(item.opcode != "phi" for item in loop.plan.loop.instructions)
+    return -(-STREAM_CYCLES // max(1, body - (loop.ii or 1)))
+
+
+def _stream_gain(compiled: Compiled, arguments: Arguments, loops: Sequence[CompiledLoop]) -> int:
+    """The cycles that launches of loops with streams save in a run, as far as the constants say."""
+    memory, counts = compiled.host.memory(arguments.objects), list[int]()
+    values = _values(compiled, arguments, memory)
+    compiled.host.run(memory, compiled.program.function, values, {}, LIMIT, counts)
+    gain = 0
+    for loop in loops:
+        inner, function, graph = loop.plan.loop, loop.plan.loop.function, loop.plan.graph
+        assert graph is not None
+        ran = {name: counts[compiled.host.code.block_number(function, name)] for name in function.blocks}
+        before = [n for n, b in function.blocks.items() if inner.header in b.successors and n not in inner.blocks]
+        launches = min(sum(ran[name] for name in before), *(ran[target] for _, target in inner.exits))
+        core = sum(host_cycles(function.blocks[name]) * ran[name] for name in inner.blocks)
+        # One bus brings all streams; a launch that leaves values is waited for.
+        rate = max(loop.ii or 1, sum(item.opcode == "load" for item in graph.streams.values()))
+        driver = STREAM_CYCLES + LIVEOUT_CYCLES * (len(graph.liveouts) + bool(graph.liveouts))
+        gain += core - rate * ran[inner.header] - driver * launches - FIRST_CYCLES
+    return gain
+
+
+def _share(loop: CompiledLoop, other: CompiledLoop) -> bool:
+    """Whether one loop stores to what the other loads from or stores to, or may."""
+    stored = [item.operands[1] for item in loop.plan.loop.instructions if item.opcode == "store"]
+    touched = [item.operands[-1] for item in other.plan.loop.instructions if item.opcode in ("load", "store")]
+    written = HostAccess(writes=set().union(*(roots(pointer) for pointer in stored)))
+    return any(written.writes_of(pointer) for pointer in touched)
+
+
+def _launched_blocks(loops: Sequence[LoopPlan], function: Function) -> set[str]:
+    """The blocks of a function that some loops have."""
+    return {block for plan in loops if plan.loop.function is function for block in plan.loop.blocks}
 
 
 def _mapping(loop: CompiledLoop) -> Any:
@@ -114,25 +173,52 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     needs = [0] * len(launcher.mapped)
     for (k, *_), binding in launcher.bindings.items():
         needs[k] = max(needs[k], binding.words)
-    moved = [_moved(loop, launcher.mapped, needs[k]) for k, loop in enumerate(launcher.mapped)]
-    for row in launcher.rows:
-        pieces = 1 if launcher.mapped[row.loop].plan.pieces is None else max(1, row.iterations // 512 + 3)
-        row.array += LAUNCH_CYCLES * pieces + moved[row.loop]
     words_in, words_out = _words(compiled, arguments)
     words: Mapping[str, int] = {n: words_in.get(n, 0) + words_out.get(n, 0) for n in {*words_in, *words_out}}
-    # A launch that the core does itself needs all data back, so that no loop has a threshold.
-    decided = schedule(launcher.rows, launcher.loop_costs(), compiled.loads, words, always=always, divided=False)
-    return list(decided.thresholds), max(needs, default=0)
+    costs = launcher.loop_costs()
+
+    def charged(chosen: Sequence[CompiledLoop]) -> list[LaunchRow]:
+        """The log with what the driver costs when some loops are launched: the core works on the arrays of others."""
+        moved = [_moved(loop, chosen, left_over(compiled), needs[k]) for k, loop in enumerate(launcher.mapped)]
+        return [replace(row, array=row.array + _driver(launcher.mapped[row.loop], row) + moved[row.loop])
+                for row in launcher.rows]  # fmt: skip
+
+    # What a launch moves depends on which others there are, so that the choice is made again for what was chosen.
+    inner = [loop for loop in launcher.mapped if not loop.plan.is_nest]
+    tried = [tuple(NEVER if loop.nest else 0 for loop in costs)]
+    chosen = inner
+    for _ in range(0 if always else _ROUNDS):
+        # A launch that the core does itself needs all data back, so that no loop has a threshold.
+        decided = schedule(charged(chosen), costs, compiled.loads, words, always=False, divided=False)
+        tried.append(decided.thresholds)
+        chosen = [loop for loop, threshold in zip(launcher.mapped, decided.thresholds) if threshold < NEVER]
+        if not chosen:
+            break
+
+    def saved(thresholds: tuple[int, ...]) -> int:
+        launched = [loop for loop, threshold in zip(launcher.mapped, thresholds) if threshold < NEVER]
+        gain = saved_cycles(charged(launched), costs, compiled.loads, words, thresholds)
+        return gain - PLACED_CYCLES * len(launched)
+
+    best = tried[0] if always or not inner else max(tried, key=saved)
+    if not always and saved(best) <= 0:
+        best = (NEVER,) * len(costs)
+    return list(best), max(needs, default=0)
 
 
-def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], words: int) -> int:
-    """Cycles of the transfers of each launch, where the core works on the same arrays."""
+def _driver(loop: CompiledLoop, row: LaunchRow) -> int:
+    """Cycles of the driver for a launch."""
+    left = LIVEOUT_CYCLES * len(loop.plan.left)
+    return left + LAUNCH_CYCLES * (1 if loop.plan.pieces is None else max(1, row.iterations // 512 + 3))
+
+
+def _moved(loop: CompiledLoop, loops: Sequence[CompiledLoop], rest: Sequence[LoopPlan], words: int) -> int:
+    """Cycles of the transfers of each launch, where the core works on the same arrays, if some loops are launched."""
     graph = loop.plan.graph
     assert graph is not None
     function = loop.plan.loop.function
-    # Where this loop is launched, no nest around it is.
-    others = [other for other in loops if other is loop or not other.plan.is_nest]
-    access: HostAccess = host_access(function, _launched_blocks(others, function))
+    plans = [loop.plan, *(other.plan for other in loops), *rest]
+    access: HostAccess = host_access(function, _launched_blocks(plans, function))
     touched = [access.reads_of(base) or access.writes_of(base) for base in graph.bases.values()]
     share = sum(touched) / max(1, len(touched))
     return int(share * 2 * words) + SHARED_CYCLES * any(touched)

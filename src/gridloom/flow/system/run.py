@@ -11,8 +11,8 @@ from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
 from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, linked_by_gcc, main_text
+from gridloom.flow.system.compile import core_ir, program_ir
 from gridloom.flow.system.plan import SystemPlan, planned
-from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
 
 #: How GCC compiles the function for the core alone, beside clang -O2. The last is for functions that GCC gets wrong
@@ -80,7 +80,7 @@ def run_function_on_system(
     """
     arguments = read_arguments(compiled.signature, given, seed)
     path = Path(compiled.program.file)
-    ir = compile_to_ir(path, unrolled=compiled.program.unrolled)
+    ir = program_ir(compiled.program)
     plan = launchable(planned(compiled, arguments, always=always), ir)
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
@@ -89,10 +89,12 @@ def run_function_on_system(
         raise SimulationError(ending(shown), where=str(path))
     if not shown.numbers["busy"]:
         raise SimulationError(f"no loop of {compiled.name!r} is long enough for a launch; --always launches all")
-    clang = run_soc(simulation, linked(core_sources(compiled, ir, main), path))
     differences = _differences(compiled, arguments, shown)
-    differences += [f"the core alone (clang -O2): {text}" for text in _differences(compiled, arguments, clang)]
-    alone = {"clang -O2": clang.numbers["cycles"]}
+    alone: dict[str, int] = {}
+    for name, text in core_ir(compiled.program).items():
+        run = run_soc(simulation, linked(core_sources(compiled, text, main), path))
+        differences += [f"the core alone ({name}): {text}" for text in _differences(compiled, arguments, run)]
+        alone[name] = run.numbers["cycles"]
     wrong = []
     for options in GCC_OPTIONS:
         run = run_soc(simulation, linked_by_gcc(compiled, main, path, options.split()))

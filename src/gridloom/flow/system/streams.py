@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Final, Unpack
 
 from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError
@@ -21,8 +21,49 @@ from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan
 from gridloom.frontend.c.function.signature import Signature
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, Module, Value
+from gridloom.frontend.c.loops import Loop, next_value
+from gridloom.frontend.c.nest.values import constant_addition
 from gridloom.frontend.c.translate import translate
+
+#: Bytes of the types that indices step over.
+_SIZES: Final = {"i8": 1, "i16": 2, "i32": 4}
+
+
+def fixed_stride(plan: LoopPlan, access: Instruction) -> int | None:
+    """The bytes that a load or store of a loop moves by in each iteration; None where they are not a number."""
+    return _move(access.operands[-1], plan.loop)
+
+
+def _move(value: Value, loop: Loop) -> int | None:
+    """What an iteration adds to a number or, in bytes, to a pointer; None where that is no fixed number."""
+    if not isinstance(value, Instruction) or not loop.contains(value):
+        return 0
+    if value.opcode == "phi":
+        return _step(value, loop) if value in loop.phis else None
+    if value.opcode == "getelementptr" and len(value.operands) == 2:
+        start, index = (_move(operand, loop) for operand in value.operands)
+        size = _SIZES.get(value.source_type)
+        return None if start is None or index is None or size is None else start + index * size
+    if value.opcode in ("shl", "mul") and isinstance(value.operands[1], Constant):
+        moved, by = _move(value.operands[0], loop), value.operands[1].value
+        return None if moved is None else moved << by if value.opcode == "shl" else moved * by
+    if value.opcode == "add":
+        first, second = (_move(operand, loop) for operand in value.operands)
+        return None if first is None or second is None else first + second
+    return None
+
+
+def _step(phi: Instruction, loop: Loop) -> int | None:
+    """What an iteration adds to a phi of the loop's header; None where that is no fixed number."""
+    following = next_value(loop, phi)
+    if phi.type == "i32":
+        return constant_addition(following, phi)
+    if not isinstance(following, Instruction) or following.opcode != "getelementptr" or len(following.operands) != 2:
+        return None
+    start, index = following.operands
+    size = _SIZES.get(following.source_type)
+    return index.value * size if start is phi and isinstance(index, Constant) and size else None
 
 
 def compile_streams(

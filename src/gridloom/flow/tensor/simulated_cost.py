@@ -7,6 +7,9 @@ import numpy as np
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline
 from gridloom.sim.elastic.measure import Meter
 
+#: Seconds for each link that a packet crosses; large graphs leave the caches and take about twice as long.
+_CROSSING = 1e-7
+
 
 class Simulated:
     """Measures instead of predicting: exact, and some hundred times slower than the other cost models.
@@ -21,10 +24,18 @@ class Simulated:
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Throughput over the bound, measured; 0 for a deadlock."""
+        meter = self._of(pipeline)
+        return np.array([meter.measure(*decisions.routes(k)).efficiency for k in range(len(decisions))])
+
+    def seconds(self, pipeline: Pipeline, decisions: Decisions) -> float:
+        """About how long the measurement of the first decision takes."""
+        return _CROSSING * self._of(pipeline).crossings(decisions.routes(0)[0])
+
+    def _of(self, pipeline: Pipeline) -> Meter:
+        """The meter of a pipeline."""
         if self._meter is None or self._meter.dfg is not pipeline.dfg or self._meter.arch is not pipeline.arch:
             self._meter = Meter(pipeline.dfg, pipeline.arch)
-        meter = self._meter
-        return np.array([meter.measure(*decisions.routes(k)).efficiency for k in range(len(decisions))])
+        return self._meter
 
 
 def simulated() -> Simulated:

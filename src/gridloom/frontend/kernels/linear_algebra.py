@@ -48,6 +48,30 @@ MATMUL = Kernel(
 )
 
 
+def _matmul_add(b: DfgBuilder, n: int) -> None:
+    """The classic product, and one more adder for each element: n^3 multipliers and n^3 adders."""
+    left = [[b.input(f"a{i}_{k}") for k in range(n)] for i in range(n)]
+    right = [[b.input(f"b{k}_{j}") for j in range(n)] for k in range(n)]
+    for i in range(n):
+        for j in range(n):
+            products = [b.add("mul", left[i][k], right[k][j]) for k in range(n)]
+            total = reduce_tree(b, "add", products)
+            b.output(b.add("add", total, b.input(f"c{i}_{j}")), f"d{i}_{j}")
+
+
+def _matmul_add_model(stimulus: Stimulus, n: int) -> Expected:
+    """The product of A and B of each iteration, and C added to it."""
+    s = stimulus.streams
+    left, right, addend = (np.array([[s[f"{m}{i}_{j}"] for j in range(n)] for i in range(n)]) for m in "abc")
+    total = signed32(np.einsum("ikt,kjt->ijt", left, right) + addend)
+    return Expected(streams={f"d{i}_{j}": total[i, j] for i in range(n) for j in range(n)})
+
+
+MATMUL_ADD = Kernel(
+    "matmul_add", "D = A B + C, three n x n matrices every iteration; fan-out n", _matmul_add, _matmul_add_model, _SIZE
+)
+
+
 def systolic_matrix(n: int) -> Words:
     """The B that a systolic product holds: odd numbers, ones in the first column."""
     return np.array([[1 if j == 0 else weight(i * n + j) for j in range(n)] for i in range(n)], dtype=np.int64)

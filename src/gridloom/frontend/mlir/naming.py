@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError
@@ -22,6 +22,8 @@ _SPECIAL_PATTERNS: Final = {
 }  # fmt: skip
 _SPECIAL: Final = re.compile(r"(?<![\w.%@\"])[+-](?:inf|qnan)\b")
 _LOCATION: Final = re.compile(r"^!(\d+) = !DILocation\(line: (\d+), column: (\d+)", re.M)
+#: The first line of an instruction; the further lines of a `switch` stand deeper or begin with a bracket.
+_INSTRUCTION: Final = re.compile(r"  [^ \]]")
 _ATTACHED: Final = re.compile(r"!dbg !(\d+)\s*$")
 
 
@@ -44,8 +46,9 @@ def named(text: str, source: str, parameters: Mapping[str, Sequence[str]], where
             continue
         for argument, name in zip(function.arguments, parameters.get(function.name, ())):
             argument.name = name
+        attached = _attached(function)
         for block in function.blocks:
-            _name_values(block, places, lines)
+            _name_values(block, attached, places, lines)
     return str(module)
 
 
@@ -64,12 +67,25 @@ def _pattern(number: float) -> str:
     return f"0x{struct.pack('>d', number).hex().upper()}"
 
 
-def _name_values(block: Any, places: Mapping[int, tuple[int, int]], lines: list[str]) -> None:
+def _attached(function: Any) -> Iterator[int | None]:
+    """The number of each instruction's location, in their order; None: it has none.
+
+    The text of a function is written once: to write a single instruction, LLVM numbers all values of the function.
+    """
+    for line in str(function).splitlines():
+        if _INSTRUCTION.match(line):
+            found = _ATTACHED.search(line)
+            yield int(found[1]) if found else None
+
+
+def _name_values(
+    block: Any, attached: Iterator[int | None], places: Mapping[int, tuple[int, int]], lines: list[str]
+) -> None:
     """Name the last value of each op of the source; the ones before it compute its address."""
     last: dict[str, Any] = {}
     for item in block.instructions:
-        attached = _ATTACHED.search(str(item))
-        place = places.get(int(attached[1])) if attached else None
+        number = next(attached, None)
+        place = places.get(number) if number is not None else None
         if place and str(item.type) != "void" and (name := value_name(lines, *place)):
             last[name] = item
     for name, item in last.items():

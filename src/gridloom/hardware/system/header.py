@@ -36,7 +36,7 @@ static inline uint32_t gl_liveout(uint32_t number) { return GL_REGISTER(GL_LIVEO
 void gl_launch(uint32_t bank, uint32_t iterations, uint32_t streams);
 int gl_wait_launch(void);
 int gl_wait(uint32_t busy);
-extern uint32_t gl_out[], gl_epoch, gl_stale, gl_flying, gl_loop, gl_iterations, gl_bank, gl_streams;
+extern uint32_t gl_out[], gl_epoch, gl_stale, gl_flying, gl_loop, gl_iterations, gl_bank, gl_streams, gl_described;
 #define GL_RARELY(condition) __builtin_expect(!!(condition), 0)
 /* Waits until the live-ins and descriptors of the next launch may be written. */
 static inline int gl_ready(void) {
@@ -64,6 +64,8 @@ void gl_read_counters(gl_counters *counters);
 /* Memory that loops on the array may work on; an array outside of all of it stays with the core. */
 void gl_buffer(const void *start, uint32_t bytes);
 void gl_drop(const void *start);
+/* Whether two addresses lie in one piece of that memory. */
+int gl_known(uint32_t first, uint32_t last);
 /* What the program does about an error. It may return, and the core then runs the loop; but loops that were launched
  * before in the same function, and whose end nobody waited for, have not left what they should. */
 void gl_on_error(int error);
@@ -89,7 +91,22 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count);
 int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count);
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count);
-int32_t gl_element(const gl_array *array, const gl_bound *bound, uint32_t pointer, int32_t index);
+/* Brings what a resident holds back to memory. */
+int gl_flush(uint32_t resident);
+extern uint32_t gl_dirty;
+/* An element that a launch needs before it begins. */
+static inline int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
+  if ((uint32_t)index + b->first >= b->count) return 0;
+  if (GL_RARELY(gl_dirty >> b->resident & 1)) gl_flush(b->resident);
+  const char *at = (const char *)(pointer + a->offset) + index * (int32_t)a->stride;
+  switch (a->format) {
+    case 0: return *(const uint8_t *)at;
+    case 4: return *(const int8_t *)at;
+    case 1: return *(const uint16_t *)at;
+    case 5: return *(const int16_t *)at;
+    default: return *(const int32_t *)at;
+  }
+}
 /* Lets the next launches be those of a loop with so many iterations. */
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams);
 /* Begins to load the image of the loop that comes next, where that has not been done. */

@@ -21,6 +21,7 @@ _ROWS: Final = (
     ("text", "nothing"),
     ("text", "edges"),
     ("text", "nodes"),
+    ("sharing", "formula"),
     ("sharing", "edges"),
     ("sharing", "nodes"),
     ("sharing", "annotations"),

@@ -37,11 +37,12 @@ from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stor
 from gridloom.run.work import Work
 from gridloom.sim.elastic.measure import Meter
 from gridloom.transform.lower_tensor import alike, lower
+from gridloom.transform.lower_tensor_stages import Merge
 
-Era = Literal["present", "lowering", "packet", "router", "array", "arbiter"]
+Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
 
 #: Version of generator and row. After a change of it, rows stored before no longer count.
-VERSION: Final = "5"
+VERSION: Final = "6"
 STORE_NAME: Final = "cost-model.sqlite"
 #: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
 QUESTION: Final = "gridloom.learn.cost_model_data.sample"
@@ -50,21 +51,25 @@ ARRAY: Final = "rdu:16x8"
 
 @dataclass(frozen=True, kw_only=True)
 class Stack:
-    """A state of the tool chain: array, share of the units that lowering fills, routes and turns of links."""
+    """A state of the tool chain: array, how lowering fills it and merges stages, routes and turns of links."""
 
     arch: str = ARRAY
     fill: float = 0.95
+    #: Operations that lowering merges into stages.
+    merge: Merge = "vectors"
     #: Routes avoid loaded links.
     aware: bool = True
     #: Links serve flows in turn.
     fair: bool = True
 
 
-#: The present tool chain, and what it is like after one change: lowering that leaves units free, smaller packets,
-#: routes that do not see loads, an array with two links between switches, links that serve the first flow that waits.
+#: The present tool chain, and what it is like after one change: lowering that leaves units free, products merged
+#: with the operation behind them, smaller packets, routes that do not see loads, an array with two links between
+#: switches, links that serve the first flow that waits.
 ERAS: Final[dict[Era, Stack]] = {
     "present": Stack(),
     "lowering": Stack(fill=0.7),
+    "merging": Stack(merge="products"),
     "packet": Stack(arch=f"{ARRAY},packet=2"),
     "router": Stack(aware=False),
     "array": Stack(arch=f"{ARRAY},channels=2"),
@@ -145,7 +150,7 @@ def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -
     section = settings.pop("section", 0)
     network = registry.load("networks", family).build(**settings, training=True)
     stack = ERAS[era]
-    groups = alike(lower(network, array(stack.arch), fill=stack.fill).sections)
+    groups = alike(lower(network, array(stack.arch), fill=stack.fill, merge=stack.merge).sections)
     return groups[section % len(groups)][0].dfg
 
 

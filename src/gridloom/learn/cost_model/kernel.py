@@ -7,8 +7,6 @@ that the cost follows the hops and not the links of the array.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -17,18 +15,13 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-#: Features of a flow, in order.
-EDGE_FEATURES: Final = (
-    "length", "load", "sharers", "packet", "rate", "wait", "window", "peaks",
-)  # fmt: skip
-
 
 @njit(cache=True, nogil=True)
 def edge_features(
     count: int, links: int, starts: Ints, route: Ints, rate: Floats, peak: Floats, packet: Ints, room: Ints, tree: Ints,
     order: Ints,
 ) -> Singles:  # fmt: skip
-    """Return [decision, flow] -> features (`EDGE_FEATURES`). Linear in the hops and in decisions times flows.
+    """Return [decision, flow] -> features (`FULL_SPEED`). Linear in the hops and in decisions times flows.
 
     Per flow: links on its way; the most loaded of them, by mean rate; the most trees on one link; vectors of a packet;
     rate; the time that packets of others take on its links; the share of its buffer's time that a round trip takes; the
@@ -75,6 +68,69 @@ def edge_features(
             peaks[route[k]] = 0.0
             wait[route[k]] = 0.0
             sharers[route[k]] = 0
+    return features
+
+
+@njit(cache=True, nogil=True)
+def speed_features(
+    share: Floats, links: int, starts: Ints, route: Ints, meets: Floats, rate: Floats, own: Floats, packet: Ints,
+    room: Ints, tree: Ints, order: Ints,
+) -> Singles:  # fmt: skip
+    """Return [decision, flow] -> features (`AT_SPEED`) where all flows run at a share of full speed for each decision.
+
+    Per flow: its rate; the most loaded of its links and the sixth power of that load, which is near 1 on a full link
+    only; the share of its room's time that the round trip takes, and its sixth power; the cycles of packets that it
+    meets, as they are, as a share of its room's time, and longer the fuller the link is; the sixth power of the round
+    trip with these waits; what the flows on its most loaded link, and on any of its links, could send if they did not
+    wait for each other; its rate over what it could send; how much a flow with little time to spare is on a full link
+    (the round trip with twice the waits, times the load of the link), and the sixth power of that. ``own`` is the
+    rate of a flow while its units work, ``meets`` has what each hop meets at full speed.
+    """
+    flows = len(rate)
+    features = np.zeros((len(share), flows, 14), dtype=np.float32)
+    load, able, seen = np.zeros(links), np.zeros(links), np.full(links, -1, dtype=np.int64)
+    could = np.zeros(flows)
+    for d in range(len(share)):
+        base, speed = d * flows, share[d]
+        for position in range(flows):
+            f = order[position]
+            begin, end = starts[base + f], starts[base + f + 1]
+            could[f] = min(own[f], room[f] / (2.0 * packet[f] + 2.0 * (end - begin) - 1.0))
+            for k in range(begin, end):
+                if seen[route[k]] != base + tree[f]:
+                    seen[route[k]] = base + tree[f]
+                    load[route[k]] += speed * rate[f]
+                    able[route[k]] += could[f]
+        for f in range(flows):
+            begin, end = starts[base + f], starts[base + f + 1]
+            used, at_most, ablest, met, queue = 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(begin, end):
+                link = route[k]
+                if load[link] > used:
+                    used, at_most = load[link], able[link]
+                ablest = max(ablest, able[link])
+                met += speed * meets[k]
+                queue += 0.5 * speed * meets[k] / (1.1 - min(1.0, load[link]))
+            pace = speed * rate[f]
+            each = pace / room[f]
+            trip = each * (2.0 * packet[f] + 2.0 * (end - begin) - 1.0)
+            features[d, f, 0] = pace
+            features[d, f, 1] = used
+            features[d, f, 2] = used**6
+            features[d, f, 3] = trip
+            features[d, f, 4] = trip**6
+            features[d, f, 5] = met / 8.0
+            features[d, f, 6] = each * met
+            features[d, f, 7] = each * queue
+            features[d, f, 8] = (trip + each * met) ** 6
+            features[d, f, 9] = at_most / 2.0
+            features[d, f, 10] = ablest / 2.0
+            features[d, f, 11] = pace / max(could[f], 1e-6)
+            features[d, f, 12] = used * (trip + 2.0 * each * met)
+            features[d, f, 13] = (used * (trip + 2.0 * each * met)) ** 6
+        for k in range(starts[base], starts[base + flows]):
+            load[route[k]] = 0.0
+            able[route[k]] = 0.0
     return features
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import MACHINE, NAME, LearnedCostModel
+from gridloom.learn.cost_model.inference import MACHINE, NAME, Inputs, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -33,7 +33,7 @@ class CostModelConfig:
     #: The state of the tool chain that the data comes from (`data.ERAS`).
     era: data.Era = "present"
     #: Passes over the data set.
-    epochs: int = 12
+    epochs: int = 6
     #: Values per node and per edge, and layers of the graph network.
     width: int = 24
     layers: int = 2
@@ -43,10 +43,13 @@ class CostModelConfig:
     #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
     #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
     report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
-    #: For the searches: CPU seconds per search, seeds, and families with a plus between them (none: all).
+    #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and for
+    #: ``rivals`` the array and how searches begin.
     seconds: float = 3.0
     seeds: int = 5
     subjects: str = ""
+    array: str = data.ARRAY
+    start: Literal["short", "random"] = "short"
 
     def __post_init__(self) -> None:
         at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
@@ -130,7 +133,10 @@ class DataflowCostModel:
         if config.report == "rivals":
             from gridloom.learn.cost_model.search_comparison import compare_rivals
 
-            return compare_rivals(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
+            return compare_rivals(
+                work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects, array=config.array,
+                start=config.start,
+            )  # fmt: skip
         if config.report == "rules":
             from gridloom.learn.cost_model import rivals
 
@@ -189,8 +195,7 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
     groups = training.by_graph(samples)
     predicted = []
     for group in groups:
-        logits = model.logits(group.pipeline, group.features.numpy())
-        predicted.append(1.0 / (1.0 + np.exp(-logits.astype(np.float64))))
+        predicted.append(model.predicted(group.pipeline, Inputs(group.features.numpy(), group.speeds.numpy())))
     by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
     labels = [group.labels.numpy().astype(np.float64) for group in groups]
     return {

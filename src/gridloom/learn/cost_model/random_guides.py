@@ -12,11 +12,11 @@ import numpy as np
 
 from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Pipeline
 from gridloom.estimate.heuristic import heuristic
-from gridloom.learn.cost_model.inference import features
-from gridloom.learn.cost_model.kernel import EDGE_FEATURES
+from gridloom.learn.cost_model.features import FULL_SPEED
+from gridloom.learn.cost_model.inference import full_speed
 
-_WINDOW = EDGE_FEATURES.index("window")
-_PEAKS = EDGE_FEATURES.index("peaks")
+_WINDOW = FULL_SPEED.index("window")
+_PEAKS = FULL_SPEED.index("peaks")
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,7 @@ class RoundTripGuide:
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Return a number of 0 to 1 per decision, higher is better; it only orders placements. Linear in the hops."""
-        edges = features(pipeline, decisions).astype(np.float64)
+        edges = full_speed(pipeline, decisions).astype(np.float64)
         taken = edges[:, :, _WINDOW] + self.peaks * edges[:, :, _PEAKS]
         mean: Floats = np.mean(taken**self.power, axis=1) ** (1.0 / self.power)
         return 1.0 / (1.0 + mean)

@@ -17,11 +17,12 @@ from gridloom.estimate.bottleneck import bottleneck
 from gridloom.estimate.closed_form import closed_form
 from gridloom.estimate.dataflow import Decisions, Floats, Pipeline
 from gridloom.estimate.heuristic import heuristic
+from gridloom.estimate.queueing import queueing
 from gridloom.estimate.tuned import Rules, measures, predicted, tuned
 from gridloom.learn.cost_model import data
 
 #: The efficiency that is nearest to the training labels by relative error: the rival that looks at nothing.
-CONSTANT: Final = 0.4
+CONSTANT: Final = 0.42
 #: Where the fit of the rules begins.
 _FIRST: Final = Rules(unit=1.0, peak=0.1, load=0.5, longest=0.004, mean=0.01, best=0.9)
 #: Predictions within this share of a label count as explained.
@@ -30,7 +31,7 @@ EXPLAINED: Final = 0.02
 
 def predictions(pipeline: Pipeline, decisions: Decisions) -> dict[str, Floats]:
     """Return what each rival says of decisions, by name. About as much work as one routing of them."""
-    models = (heuristic(), tuned(), wires.wirelength(), closed_form(), bottleneck())
+    models = (heuristic(), tuned(), wires.wirelength(), closed_form(), bottleneck(), queueing())
     return {
         "constant": np.full(len(decisions), CONSTANT),
         **{model.name: model.efficiency(pipeline, decisions) for model in models},

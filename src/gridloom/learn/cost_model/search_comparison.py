@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping as MappingABC
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from gridloom.estimate.dataflow import Pipeline
 from gridloom.estimate.dataflow import pipeline as build_pipeline
 from gridloom.learn.cost_model import data
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.elastic.search import DataflowConfig
+from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.run.work import Work
 from gridloom.transform.lower_tensor import alike, lower
 
 Network = tuple[str, dict[str, int]]
+Start = Literal["short", "random"]
 
 #: The networks that are searched, all sections that differ. None of them is in the training set, and no network of the
 #: last two families is.
@@ -43,8 +45,10 @@ TUNING: Final[tuple[Network, ...]] = (
 HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
 COSTS: Final = ("heuristic", "learned")
 #: What is compared on equal terms, in the order of the table.
-RIVALS: Final = ("wirelength", "heuristic", "tuned", "closed_form", "bottleneck", "learned", "simulated")
+RIVALS: Final = ("wirelength", "tuned", "bottleneck", "queueing", "learned", "simulated")
 _CHAINS: Final = 4
+#: From this efficiency on there is nothing to be gained.
+_FULL_SPEED: Final = 0.999
 
 
 class Part(NamedTuple):
@@ -56,13 +60,14 @@ class Part(NamedTuple):
     section: int
 
 
-def parts(subject: Network) -> list[Part]:
+def parts(subject: Network, array: str = data.ARRAY) -> list[Part]:
     """Return the sections of a network's training step that differ, with the blocks that pass all equal to each."""
     family, sizes = subject
-    lowered = lower(registry.load("networks", family).build(**sizes, training=True), data.array())
+    arch = data.array(array)
+    lowered = lower(registry.load("networks", family).build(**sizes, training=True), arch)
     return [
         Part(
-            pipeline=build_pipeline(group[0].dfg, data.array()),
+            pipeline=build_pipeline(group[0].dfg, arch),
             blocks=group[0].blocks * len(group),
             section=lowered.sections.index(group[0]),
         )
@@ -93,37 +98,83 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
     return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
 
 
-def compare_rivals(work: Work, *, seconds: float, seeds: int, subjects: str = "") -> dict[str, Any]:
+def compare_rivals(
+    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
+) -> dict[str, Any]:
     """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
 
-    All begin with short wires, have the price of wire and the temperatures of the mapper, and the same CPU seconds per
-    section; the simulator measures their finalists. ``start`` is that beginning without any further move. Values are
-    means over seeds of the network's efficiency, with the least and the largest.
+    All begin with short wires (or at random, where ``start`` says so), have the price of wire and the temperatures of
+    the mapper, and the same CPU seconds per section. On the array of the data set the simulator chooses among the
+    finalists of each; on another array it takes too long for that, each cost model chooses for itself, and the
+    simulator measures what it chose. ``start`` is the beginning without any further move; a section that runs at full
+    speed then is not searched (``at_full_speed``). Values are means over seeds of the network's efficiency, with the
+    least and the largest.
     """
     chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
+    judge = "simulated" if array == data.ARRAY else None
+    settings = DataflowConfig(chains=_CHAINS, judge=judge, start=start)
     rows: list[dict[str, Any]] = []
     for number, subject in enumerate(chosen):
-        listed = parts(subject)
+        listed = parts(subject, array)
         reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *RIVALS)}
+        moves: dict[str, list[int]] = {name: [] for name in RIVALS}
         for k, part in enumerate(listed):
             if work.over():
                 break
             work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
-            for name in reached:
-                settings = DataflowConfig(cost="wirelength" if name == "start" else name, chains=_CHAINS)
-                moves = _CHAINS if name == "start" else moves_in(part.pipeline, name, seconds)
-                reached[name].append([search(part.pipeline, settings, moves, seed) for seed in range(seeds)])
-        cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
-        done = cycles[: len(reached["start"])]
-        family, sizes = subject
-        row: dict[str, Any] = {"network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())])}
-        for name, values in reached.items():
-            if not values:
-                continue
+            begin = [
+                _reached(part.pipeline, replace(settings, cost="wirelength"), _CHAINS, seed) for seed in range(seeds)
+            ]
+            reached["start"].append(begin)
+            for name in RIVALS:
+                if min(begin) >= _FULL_SPEED:
+                    reached[name].append(begin)
+                    continue
+                count = moves_in(part.pipeline, name, seconds)
+                moves[name].append(count)
+                guided = replace(settings, cost=name)
+                reached[name].append([_reached(part.pipeline, guided, count, seed) for seed in range(seeds)])
+        rows.append(_rivals_row(subject, listed, reached, moves))
+    return {
+        "array": array,
+        "start": start,
+        "cpu_seconds_a_search": seconds,
+        "seeds": seeds,
+        "judge": judge,
+        "rows": rows,
+    }
+
+
+def _rivals_row(
+    subject: Network, listed: list[Part], reached: dict[str, list[list[float]]], moves: dict[str, list[int]]
+) -> dict[str, Any]:
+    """The efficiencies of a network as (mean, least, largest) over seeds, for the sections that there was time for."""
+    cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
+    done = cycles[: len(reached["start"])]
+    family, sizes = subject
+    row: dict[str, Any] = {"network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())])}
+    for name, values in reached.items():
+        if values:
             each = done.sum() / (done[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
             row[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
-        rows.append({**row, "sections": len(done), "of": len(listed)})
-    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
+    searched_sections = max((len(values) for values in moves.values()), default=0)
+    return {
+        **row,
+        "sections": len(done),
+        "of": len(listed),
+        "at_full_speed": len(done) - searched_sections,
+        "moves": {name: int(np.mean(values)) for name, values in moves.items() if values},
+    }
+
+
+def _reached(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> float:
+    """The measured efficiency of what a search chooses, by its judge or without one by its own cost model."""
+    if settings.judge is not None:
+        return search(pipeline, settings, moves, seed)
+    found = Search(pipeline, settings, seed)
+    found.run(Budget(effort=moves, seed=seed).start())
+    decisions = data.routed(pipeline, found.finalists()[0][:1], "present")
+    return float(registry.load("costs", "simulated")().efficiency(pipeline, decisions)[0])
 
 
 def searched(part: Part, seconds: float, seeds: int, start: str) -> dict[str, Any]:

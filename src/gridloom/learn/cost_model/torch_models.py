@@ -5,14 +5,14 @@ each of K layers a node takes the mean of its incident edges' and of its neighbo
 h = W_V [h, s]. We read the maximum there as the maximum with 0, since there is only a single vector to take it over.
 Edges keep their values. ``text`` follows the published text, where W_V is 3m x m and edges are updated as well:
 h_v = max(0, W_V [h_v, a_E, a_V]), h_e = max(0, W_E [h_e, h_u, h_v]). Both end in the mean over nodes and a 3-layer ReLU
-regressor. ``sharing`` is ours: the features of an edge say which flows share its links, messages go along flows with
-their direction, and edges are pooled by attention, maximum and mean, since the worst flow decides. It also predicts for
-every flow how fast the pipeline would be if this flow decided: labels do not contain that, but the least of these
-predictions has to equal the label.
+regressor. ``sharing`` is ours: it corrects the formula `queueing`. The features of an edge say how near a flow and its
+links are to their limits at the speed that the formula expects, messages go along flows with their direction, edges are
+pooled by attention, maximum and mean, since the worst flow decides, and the result is the logarithm of a factor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -21,15 +21,20 @@ import torch
 from torch import Tensor, nn
 
 from gridloom.estimate.dataflow import UNIT_KINDS, UNIT_OPS, Pipeline
-from gridloom.learn.cost_model.kernel import EDGE_FEATURES
+from gridloom.learn.cost_model.features import AT_SPEED, EDGE_FEATURES
 
 Variant = Literal["algorithm", "text", "sharing"]
-#: What may be left out: all node features, all edge features, or the features about the speed of units and flows.
-Without = Literal["nothing", "nodes", "edges", "annotations"]
+#: What may be left out: all node features, all edge features, the features about the speed of units and flows, or the
+#: formula that is corrected. Without edges or annotations there is no formula either, since it knows them.
+Without = Literal["nothing", "nodes", "edges", "annotations", "formula"]
 
 STAGES: Final = 16
 _PUBLISHED_EDGES: Final = ("length", "load")
 _ANNOTATIONS: Final = ("load", "rate", "wait", "window", "peaks")
+#: How far from the formula the network is at first.
+_FIRST: Final = 0.1
+#: What is added to the spread of a feature, which may be the same everywhere.
+_NO_SPREAD: Final = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +76,7 @@ class Graph:
 
 
 class Regressor(nn.Module):
-    """Embeddings, graph layers, pooling and a 3-layer regressor; ``forward`` gives the logit of the efficiency.
+    """Embeddings, graph layers, pooling and a 3-layer regressor; ``forward`` gives the logarithm of the efficiency.
 
     ``without`` zeroes inputs instead of removing them, so all ablations have equally many parameters. The published
     variants see the length and the load of an edge only; ``kept`` masks the rest. ``width`` is the m of the papers.
@@ -93,8 +98,7 @@ class Regressor(nn.Module):
             self.node_into = nn.ModuleList([nn.Linear(m, m, bias=False) for _ in range(layers)])
             self.node_out = nn.ModuleList([nn.Linear(m, m, bias=False) for _ in range(layers)])
             self.attention = nn.Linear(m, 1)
-            self.limit = nn.Linear(m, 1)
-            pooled = 4 * m
+            pooled = 4 * m + 2
         elif variant == "algorithm":
             self.w_e = nn.ModuleList([nn.Linear(2 * m, m) for _ in range(layers)])
             self.w_v = nn.ModuleList([nn.Linear(2 * m, m) for _ in range(layers)])
@@ -106,12 +110,19 @@ class Regressor(nn.Module):
         self.head = nn.Sequential(
             nn.Linear(pooled, 2 * m), nn.ReLU(), nn.Linear(2 * m, 2 * m), nn.ReLU(), nn.Linear(2 * m, 1)
         )
+        #: Whether the result is a factor of what the formula says; else it is the logit of the efficiency.
+        self.corrects = variant == "sharing" and without in ("nothing", "nodes")
         kept = [self._keeps(name) for name in EDGE_FEATURES]
         self.register_buffer("kept", torch.tensor(kept, dtype=torch.float32), persistent=False)
+        #: Mean and spread of the features in the training data, by which they are brought to one scale.
+        self.register_buffer("shift", torch.zeros(len(EDGE_FEATURES)))
+        self.register_buffer("scale", torch.ones(len(EDGE_FEATURES)))
 
     def _keeps(self, name: str) -> bool:
         """Whether an edge feature is an input of this variant and ablation."""
         if self.without == "edges" or (self.without == "annotations" and name in _ANNOTATIONS):
+            return False
+        if name in AT_SPEED and not self.corrects:
             return False
         return self.variant == "sharing" or name in _PUBLISHED_EDGES
 
@@ -122,19 +133,34 @@ class Regressor(nn.Module):
         values = torch.cat([one_hot, self.op(graph.op), self.stage(graph.stage), load], dim=1)
         return self.node_in(values * (self.without != "nodes"))
 
-    def forward(self, graph: Graph, features: Tensor) -> Tensor:
-        """Return the logit of each decision; ``features`` is [decision, flow, feature]."""
-        return self.both(graph, features)[0]
+    def start(self, *, wide: bool = False) -> None:
+        """Set the first weights: as torch draws them, or so wide that rectifiers keep the variance (He et al. 2015)."""
+        with torch.no_grad():
+            for layer in self.modules() if wide else ():
+                if isinstance(layer, nn.Linear):
+                    nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+            last = self.head[-1]
+            last.bias.fill_(0.0 if self.corrects else 0.2)
+            if self.corrects:
+                last.weight.mul_(_FIRST)
 
-    def both(self, graph: Graph, features: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return the logit of each decision and, in variant ``sharing``, the logit that each flow alone would give."""
-        edges = self.edge_in(features * self.kept)
+    def standardise(self, features: Sequence[Tensor]) -> None:
+        """Take mean and spread of the features from data, [decision, flow, feature] for each graph."""
+        flat = torch.cat([values.flatten(0, 1) for values in features])
+        self.shift.copy_(flat.mean(dim=0))
+        self.scale.copy_(flat.std(dim=0) + _NO_SPREAD)
+
+    def forward(self, graph: Graph, features: Tensor, speeds: Tensor) -> Tensor:
+        """Return the logarithm of the efficiency of each decision; for the arguments see ``inference.Inputs``."""
+        edges = self.edge_in((features - self.shift) / self.scale * self.kept)
         nodes = self.nodes(graph).expand(len(features), -1, -1)
-        if self.variant == "sharing":
-            return self._sharing(graph, nodes, edges)
-        return self._published(graph, nodes, edges), None
+        if self.variant != "sharing":
+            return nn.functional.logsigmoid(self._published(graph, nodes, edges))
+        whole = torch.stack([speeds[:, 0], torch.log(speeds[:, 1] / speeds[:, 0])], dim=1)
+        found = self._sharing(graph, nodes, edges, whole * self.corrects)
+        return torch.log(speeds[:, 0]) + found if self.corrects else nn.functional.logsigmoid(found)
 
-    def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
+    def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor, whole: Tensor) -> Tensor:
         """Our network: edges and nodes are updated in turn, then edges are pooled."""
         edges = torch.relu(edges)
         nodes = torch.relu(nodes)
@@ -145,8 +171,8 @@ class Regressor(nn.Module):
             out = _sum(edges * graph.out_share[:, None], graph.source, graph.units)
             nodes = torch.relu(self.node_self[k](nodes) + self.node_into[k](into) + self.node_out[k](out))
         weight = torch.softmax(self.attention(edges), dim=1)
-        pooled = [(weight * edges).sum(1), edges.amax(1), edges.mean(1), nodes.mean(1)]
-        return self.head(torch.cat(pooled, dim=1))[:, 0], self.limit(edges)[:, :, 0]
+        pooled = [(weight * edges).sum(1), edges.amax(1), edges.mean(1), nodes.mean(1), whole]
+        return self.head(torch.cat(pooled, dim=1))[:, 0]
 
     def _published(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
         """The two published variants.

@@ -1,7 +1,7 @@
 """Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations.
 
 The loss is on the logarithm of the efficiency, because relative errors count. All decisions of a batch are on one
-graph: the network then shares the graph's part, and pairs of decisions can be ranked, which is what a search needs.
+graph: the network then shares the graph's part.
 Folds are by graph, so a figure never comes from a graph that was trained on.
 """
 
@@ -15,29 +15,27 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridloom.estimate.dataflow import Floats, Pipeline, rooms
+from gridloom.estimate.dataflow import Floats, Pipeline
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import features
+from gridloom.learn.cost_model.inference import inputs
+from gridloom.learn.cost_model.rivals import explained, spearman
 from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
-from gridloom.learn.cost_model.rivals import spearman
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
 
-#: Pairs whose labels differ by less are not ranked.
-_TIE = 0.01
-#: How near the soft minimum of the flows' logits is to the minimum.
-_SHARPNESS = 16.0
+#: Errors of the logarithm below this count by their square.
+_SMALL = 0.01
 #: Predictions whose standard deviation is less than this count as constant.
 _CONSTANT = 1e-3
 #: Training starts again in this order until it does not end at a constant: wide first weights or not, largest step.
-_STARTS = ((False, 6e-3), (True, 6e-3), (True, 2e-3))
+_STARTS = ((False, 3e-3), (True, 3e-3), (True, 1e-3))
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSamples:
     """All decisions on one graph.
 
-    ``features`` is [decision, flow, feature], ``labels`` and ``heuristic`` have one number per decision, all in one
-    order.
+    ``features`` is [decision, flow, feature], ``speeds`` [decision, formula], ``labels`` and ``heuristic`` have one
+    number per decision, all in one order.
     """
 
     family: str
@@ -45,6 +43,7 @@ class GraphSamples:
     graph: Graph
     pipeline: Pipeline
     features: Tensor
+    speeds: Tensor
     labels: Tensor
     #: What the simple rivals predict, by name, and among them the hand-written cost model.
     rivals: dict[str, Floats]
@@ -63,15 +62,16 @@ def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
     by_pipeline = []
     for (family, parameters, era), items in collected.items():
         pipeline = data.graph_pipeline(family, parameters, era)
-        room = rooms(pipeline)
         decisions = data.routed(pipeline, np.concatenate([item.places for item in items]), era)
+        edges, speeds = inputs(pipeline, decisions)
         by_pipeline.append(
             GraphSamples(
                 family=family,
                 name=",".join([family, *(f"{key}={value}" for key, value in parameters)]),
                 graph=Graph.of(pipeline),
                 pipeline=pipeline,
-                features=torch.as_tensor(features(pipeline, decisions, room)),
+                features=torch.as_tensor(edges),
+                speeds=torch.as_tensor(speeds),
                 labels=torch.as_tensor(np.concatenate([item.labels for item in items]), dtype=torch.float32),
                 rivals=predictions_of_rivals(pipeline, decisions),
             )
@@ -95,7 +95,7 @@ def train(
     variant: Variant = "sharing",
     without: Without = "nothing",
     epochs: int = 20,
-    batch: int = 64,
+    batch: int = 16,
     width: int = 24,
     layers: int = 2,
     seed: int = 0,
@@ -103,10 +103,10 @@ def train(
 ) -> Regressor:
     """Return a regressor trained on these graphs with Adam.
 
-    The loss is the error of the logarithm; the variant ``sharing`` adds the error of the slowest flow and a ranking of
-    pairs on the same graph. With few decisions training may end at a constant because all rectifiers are at 0: then it
-    starts again with wider weights, and a third time with smaller steps. ``told`` is called with the share that is done
-    and ends the training when it returns True.
+    The loss is the error of the logarithm. Small batches make more steps of the same work, which counts here. With few
+    decisions training may end at a constant because all rectifiers are at 0: then it starts again with wider
+    weights, and a third time with smaller steps. ``told`` is called with the share that is done and ends the training
+    when it returns True.
 
     Deterministic for a seed. It sets torch to one thread. Cost: linear in decisions times flows times epochs.
     """
@@ -121,21 +121,13 @@ def train(
     for wide, rate in _STARTS:
         torch.manual_seed(seed)
         model = Regressor(variant, without, width, layers)
-        _draw(model, wide)
+        model.start(wide=wide)
+        model.standardise([group.features for group in groups])
         _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
         # A training that was ended early may be constant for want of steps, and another start would be ended as well.
         if ended or not _constant(model, groups):
             break
     return model
-
-
-def _draw(model: Regressor, wide: bool) -> None:
-    """Set the first weights: as torch draws them, or so wide that rectifiers keep the variance (He et al. 2015)."""
-    with torch.no_grad():
-        for layer in model.modules() if wide else ():
-            if isinstance(layer, nn.Linear):
-                nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
-        model.head[-1].bias.fill_(0.2)
 
 
 def _constant(model: Regressor, groups: Sequence[GraphSamples]) -> bool:
@@ -155,8 +147,8 @@ def _train(
     done = 0
     for _ in range(epochs):
         for group, rows in _batches(groups, batch, random):
-            logits, flows = model.both(group.graph, group.features[rows])
-            loss = _loss(logits, flows, group.labels[rows])
+            found = model(group.graph, group.features[rows], group.speeds[rows])
+            loss = _loss(found, group.labels[rows])
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -179,35 +171,17 @@ def _batches(
     return [listed[k] for k in random.permutation(len(listed))]
 
 
-def _loss(logits: Tensor, flows: Tensor | None, labels: Tensor) -> Tensor:
-    """The error of the logits; where there are logits of flows, also of their soft minimum and of the ranking.
-
-    Labels say nothing about single flows. The soft minimum over the flows' logits has to meet the label, which makes
-    the flow that limits the pipeline the one with the least logit.
-    """
-    loss = _error(logits, labels)
-    if flows is None:
-        return loss
-    least = -torch.logsumexp(-_SHARPNESS * flows, dim=1) / _SHARPNESS
-    loss = loss + 0.5 * _error(least, labels)
-    gap = labels[:, None] - labels[None, :]
-    better = gap > _TIE
-    if not bool(better.any()):
-        return loss
-    margin = (logits[:, None] - logits[None, :])[better]
-    return loss + 0.1 * nn.functional.softplus(-4.0 * margin).mean()
-
-
-def _error(logits: Tensor, labels: Tensor) -> Tensor:
+def _loss(found: Tensor, labels: Tensor) -> Tensor:
     """The smooth L1 error of the logarithm of the efficiency."""
-    error = nn.functional.logsigmoid(logits) - torch.log(labels.clamp(min=1e-3))
-    return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=0.05)
+    error = found - torch.log(labels.clamp(min=1e-3))
+    return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), beta=_SMALL)
 
 
 def predictions(model: Regressor, group: GraphSamples) -> Floats:
     """Return what a regressor predicts for a graph's decisions."""
     with torch.no_grad():
-        predicted: Floats = torch.sigmoid(model(group.graph, group.features)).numpy().astype(np.float64)
+        found = model(group.graph, group.features, group.speeds)
+        predicted: Floats = torch.exp(found.clamp(max=0.0)).numpy().astype(np.float64)
     return predicted
 
 
@@ -233,4 +207,8 @@ def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict
 
 def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
     error = float(np.mean(np.abs(predicted - labels) / np.maximum(labels, 1e-6)))
-    return {"relative_error": round(error, 4), "spearman": round(spearman(predicted, labels), 4)}
+    return {
+        "relative_error": round(error, 4),
+        "spearman": round(spearman(predicted, labels), 4),
+        "explained": round(explained([predicted], [labels]), 4),
+    }

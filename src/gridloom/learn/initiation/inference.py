@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.estimate.ii_estimate import IiEstimate, bound_ii, check_modulo
 from gridloom.learn import weights
+from gridloom.learn.boosted import ARRAYS, Forest
 from gridloom.learn.initiation.features import AT_NAMES, NAMES, Floats, at, of_pair
 
 NAME: Final = "initiation"
@@ -29,32 +29,14 @@ ASKED: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trees:
-    """Boosted trees as arrays [tree, node]; a leaf points at itself."""
+class Trees(Forest):
+    """Boosted trees that are asked whether an II is reachable, and what they were trained on."""
 
-    feature: NDArray[np.int16]
-    threshold: NDArray[np.float32]
-    left: NDArray[np.int16]
-    right: NDArray[np.int16]
-    value: NDArray[np.float32]
-    #: The score before the first tree, and the depth of the deepest tree.
-    start: float
-    depth: int
     #: The probability from which on an II counts as reachable.
     level: float = 0.5
     #: The most nodes and tiles of the pairs that it was trained on.
     nodes: int = 1 << 30
     tiles: int = 1 << 30
-
-    def scores(self, rows: Floats) -> Floats:
-        """Return the score of each row [row, feature]: the logarithm of the odds that the II is reachable."""
-        trees = np.arange(len(self.feature))
-        at_node = np.zeros((len(rows), len(self.feature)), dtype=np.int16)
-        for _ in range(self.depth):
-            asked = np.take_along_axis(rows, self.feature[trees, at_node].astype(np.int64), axis=1)
-            goes_left = asked <= self.threshold[trees, at_node]
-            at_node = np.where(goes_left, self.left[trees, at_node], self.right[trees, at_node])
-        return np.asarray(self.start + self.value[trees, at_node].sum(axis=1, dtype=np.float64))
 
     def reachable(self, values: Floats, mii: int) -> Floats:
         """Return the probability that each II from the MII on is reachable; it does not fall."""
@@ -107,7 +89,7 @@ class LearnedIi:
 
 def save_trees(path: Path, trees: Trees, about: Mapping[str, Any]) -> None:
     """Write trees and a description for their model card."""
-    arrays = {name: getattr(trees, name) for name in ("feature", "threshold", "left", "right", "value")}
+    arrays = {name: getattr(trees, name) for name in ARRAYS}
     known = {name: getattr(trees, name) for name in ("start", "depth", "level", "nodes", "tiles")}
     weights.save(path, arrays, {**about, **known, "model": NAME, "features": [*NAMES, *AT_NAMES]})
 

@@ -20,6 +20,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.estimate.ii_estimate import IiEstimate
 from gridloom.learn import weights
+from gridloom.learn.boosted import ForestSettings
 from gridloom.learn.initiation import data, labels
 from gridloom.learn.initiation.arrays import array
 from gridloom.learn.initiation.inference import NAME, LearnedIi, load_trees, save_trees, shipped_estimator
@@ -27,7 +28,6 @@ from gridloom.learn.initiation.labels import Pair
 from gridloom.learn.initiation.training import (
     RIVALS,
     Predictor,
-    TreeSettings,
     folds_of,
     predictor_of,
     train_trees,
@@ -67,9 +67,9 @@ class InitiationConfig:
             raise OptionError("folds: expected 0 (the shipped weights) or at least 2, found 1")
 
     @property
-    def tree_settings(self) -> TreeSettings:
+    def tree_settings(self) -> ForestSettings:
         """The settings of the trees."""
-        return TreeSettings(trees=self.trees, depth=self.depth, rate=self.rate)
+        return ForestSettings(trees=self.trees, depth=self.depth, rate=self.rate)
 
     def sources(self) -> list[str]:
         """Return the files, patterns expanded; OptionError for a pattern that no file matches."""

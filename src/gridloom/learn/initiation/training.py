@@ -7,13 +7,12 @@ learn the answer. All rivals predict the II itself, never below the MII, and are
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.errors import MissingExtra
+from gridloom.learn.boosted import ARRAYS, ForestSettings, grow
 from gridloom.learn.initiation.data import family_of
 from gridloom.learn.initiation.features import NAMES, Floats, at
 from gridloom.learn.initiation.inference import ASKED, Trees
@@ -24,20 +23,6 @@ _BEYOND: Final = 3
 
 #: Pairs -> how far above its MII each is predicted.
 Predictor = Callable[[Sequence[Pair]], NDArray[np.int64]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeSettings:
-    """Settings of the boosted trees."""
-
-    trees: int = 60
-    rate: float = 0.1
-    depth: int = 2
-    #: The share of rows that a tree is grown on, and of features that a split looks at.
-    rows: float = 0.7
-    features: float = 0.3
-    #: The fewest rows in a leaf.
-    leaf: int = 5
 
 
 def questions(pairs: Sequence[Pair]) -> tuple[Floats, NDArray[np.int64], Floats]:
@@ -52,50 +37,14 @@ def questions(pairs: Sequence[Pair]) -> tuple[Floats, NDArray[np.int64], Floats]
     return np.concatenate(rows), np.concatenate(answers).astype(np.int64), np.concatenate(weight)
 
 
-def train_trees(pairs: Sequence[Pair], settings: TreeSettings, seed: int) -> Trees:
-    """Return trees that are trained on some pairs. Some seconds for a thousand pairs."""
-    try:
-        from sklearn.ensemble import GradientBoostingClassifier
-    except ImportError:
-        raise MissingExtra(
-            "training the II estimator needs scikit-learn, which is not installed: pip install 'gridloom[learn]'"
-        ) from None
-    features, answers, weight = questions(pairs)
-    model = GradientBoostingClassifier(
-        n_estimators=settings.trees,
-        learning_rate=settings.rate,
-        max_depth=settings.depth,
-        subsample=settings.rows,
-        max_features=settings.features,
-        min_samples_leaf=settings.leaf,
-        random_state=seed,
-    )
-    model.fit(features.astype(np.float32), answers, sample_weight=weight)
-    prior = float(np.average(answers, weights=weight))
-    return _exported(model, float(np.log(prior / (1 - prior))), settings, pairs)
-
-
-def _exported(model: Any, start: float, settings: TreeSettings, pairs: Sequence[Pair]) -> Trees:
-    """The trees of a scikit-learn model as padded arrays."""
-    grown = [stage[0].tree_ for stage in model.estimators_]
-    size = max(tree.node_count for tree in grown)
-    shape = (len(grown), size)
-    feature, left, right = (np.zeros(shape, dtype=np.int16) for _ in range(3))
-    threshold, value = (np.zeros(shape, dtype=np.float32) for _ in range(2))
-    for k, tree in enumerate(grown):
-        n, own = tree.node_count, np.arange(tree.node_count)
-        leaf = tree.children_left < 0
-        feature[k, :n] = np.where(leaf, 0, tree.feature)
-        # A threshold between two numbers must not be rounded past the lower one.
-        threshold[k, :n] = np.where(leaf, 0.0, tree.threshold)
-        left[k, :n] = np.where(leaf, own, tree.children_left)
-        right[k, :n] = np.where(leaf, own, tree.children_right)
-        value[k, :n] = settings.rate * tree.value[:, 0, 0]
+def train_trees(pairs: Sequence[Pair], settings: ForestSettings, seed: int) -> Trees:
+    """Return trees that are trained on some pairs; MissingExtra without scikit-learn. Seconds for a thousand pairs."""
+    grown = grow(*questions(pairs), settings, seed)
     return Trees(
-        feature=feature, threshold=threshold, left=left, right=right, value=value, start=start, depth=settings.depth,
+        **{name: getattr(grown, name) for name in (*ARRAYS, "start", "depth")},
         nodes=int(max(pair.values[NAMES.index("nodes")] for pair in pairs)),
         tiles=int(max(pair.values[NAMES.index("tiles")] for pair in pairs)),
-    )  # fmt: skip
+    )
 
 
 def predictor_of(trees: Trees) -> Predictor:

@@ -31,7 +31,7 @@ from gridloom.errors import OptionError
 from gridloom.learn.mappability.random_graphs import OVERFULL, draw, style_of
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, flatten
 from gridloom.mappers.rows.search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
-from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
+from gridloom.run import ExecutorSpec, Job, Outcome, Store, ask, canonical_json, run_stored
 from gridloom.run.work import Work
 
 #: Version of generator, searches and row. After a change of it, rows stored before no longer count.
@@ -189,16 +189,23 @@ def is_main(row: Row) -> bool:
     return row.number < OTHER_NUMBERS
 
 
-def make(families: int, graphs: int, arch: str, work: Work, others: Others = Others()) -> dict[str, Any]:
+def make(
+    families: int, graphs: int, arch: str, work: Work, others: Others = Others(), known: Iterable[Row] = ()
+) -> dict[str, Any]:
     """Label what is missing of a data set in ``work.folder``, the main array first, and return the counts.
 
-    A run that is over returns the counts of what there is. ``work.jobs`` workers label in parallel.
+    A run that is over returns the counts of what there is. ``work.jobs`` workers label in parallel. A new store begins
+    with ``known``, so that these graphs are not labelled again.
     """
     path = work.folder / STORE_NAME
     count = min(others.families, families)
     total = (families + len(overfull_families(families))) * graphs
     total += (count + len(overfull_families(count))) * others.graphs * len(others.arrays)
+    fresh = not path.exists()
     with Store(path) as store:
+        for row in known if fresh else ():
+            job = _question(row.family, row.number, row.arch)
+            store.put(job, Outcome(job.key, "done", _value(row)))
 
         def told(progress: Any) -> None:
             work.progress(f"{progress.done} of {total} graphs", progress.done / total)
@@ -242,6 +249,12 @@ def _row(asked: Any, value: Any) -> Row:
         counts=(value["counts"][0], value["counts"][1], value["counts"][2], value["counts"][3]),
         **{name: value[name] for name in ("bound", "width", "decided", "conflicts", "moves", "cpu")},
     )
+
+
+def _value(row: Row) -> dict[str, Any]:
+    """The stored answer that a row is read from."""
+    plain = ("ops", "values", "counts", "bound", "width", "decided", "conflicts", "moves", "cpu")
+    return {**{name: getattr(row, name) for name in plain}, "edges": [end for edge in row.edges for end in edge]}
 
 
 def data_hash(rows: Iterable[Row]) -> str:

@@ -3,7 +3,8 @@
 Messages run both ways along the edges, with weights of their own for producers and readers. The nodes are pooled and
 joined with the global features of graph and array, which also reach the output directly. There are two heads: whether
 the graph maps, and how many columns more than the bound it needs. The first is calibrated on graphs that were not
-trained on, and its threshold is chosen there.
+trained on, and its threshold is chosen there. To its logit the score of boosted trees on the global features is added:
+the two err on different graphs.
 
 A member is a mapping from parameter names to arrays, with the names of the torch module, so that ``forward`` here and
 ``torch_models.MessagePassing`` can be read side by side; a test holds their outputs against each other. Graphs have up
@@ -26,6 +27,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate, check_columns
 from gridloom.learn import weights
+from gridloom.learn.boosted import Forest, of_arrays, to_arrays
 from gridloom.learn.mappability.features import (
     GLOBAL_FEATURES,
     NODE_FEATURES,
@@ -39,6 +41,8 @@ Floats = NDArray[np.float32]
 NAME: Final = "mappability"
 #: How many numbers of columns above the bound the second head tells apart; the last one stands for all above it.
 EXCESS: Final = 5
+#: What the names of the trees' arrays begin with.
+_FOREST: Final = "forest."
 #: How many operands an op can have from its own row on the arrays that networks are trained for.
 OWN_ROW_OPERANDS: Final = 1
 
@@ -81,6 +85,9 @@ class Network:
     #: row.
     rows: tuple[int, int]
     columns: int
+    #: The trees of each member, on the global features, and how much its logit and their score count.
+    forests: tuple[Forest, ...] = ()
+    parts: tuple[float, float] = (1.0, 1.0)
     #: The calibrated probability is sigmoid(scale * logit + shift); from ``threshold`` on a graph counts as mappable.
     scale: float = 1.0
     shift: float = 0.0
@@ -105,7 +112,11 @@ class Network:
         answers = [forward(member, graph, ways) for member in self.members]
         # Probabilities are averaged, not scores: members may differ in the scale of their scores.
         shares = np.mean([_softmax(answer[1:]) for answer in answers], axis=0)
-        return Prediction(logit=float(np.mean([answer[0] for answer in answers])), shares=tuple(shares.tolist()))
+        logit = self.parts[0] * float(np.mean([answer[0] for answer in answers]))
+        if self.forests:
+            row = graph.global_features[None, :]
+            logit += self.parts[1] * float(np.mean([forest.scores(row)[0] for forest in self.forests]))
+        return Prediction(logit=logit, shares=tuple(shares.tolist()))
 
     def judge(self, graph: GraphFeatures) -> tuple[int | None, float]:
         """Return the width (None: it does not map) and the probability that the graph maps.
@@ -185,10 +196,11 @@ def load_network(path: Path | None = None) -> Network:
             "`gridloom train mappability`",
             where=str(path),
         )
-    members = [
+    parts = [
         {key.removeprefix(f"{k}/"): value for key, value in arrays.items() if key.startswith(f"{k}/")}
         for k in range(int(about["members"]))
     ]
+    members = [{key: value for key, value in part.items() if not key.startswith(_FOREST)} for part in parts]
     if any((m["embed.weight"].shape[1], len(m["mean"])) != (NODE_FEATURES, GLOBAL_FEATURES) for m in members):
         raise OptionError(
             "these weights are for other features of graphs; train them again with `gridloom train mappability`",
@@ -196,6 +208,7 @@ def load_network(path: Path | None = None) -> Network:
         )
     return Network(
         members=tuple(members),
+        forests=tuple(of_arrays(part, _FOREST) for part in parts if f"{_FOREST}start" in part),
         scale=float(about["scale"]),
         shift=float(about["shift"]),
         threshold=float(about["threshold"]),
@@ -207,6 +220,8 @@ def load_network(path: Path | None = None) -> Network:
 def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
     """Write a network and a description for its model card to a file of weights."""
     arrays = {f"{k}/{key}": value for k, member in enumerate(network.members) for key, value in member.items()}
+    for k, forest in enumerate(network.forests):
+        arrays |= {f"{k}/{key}": value for key, value in to_arrays(forest, _FOREST).items()}
     known = {
         "model": NAME,
         "members": len(network.members),

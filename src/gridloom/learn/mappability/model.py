@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from gridloom.learn.mappability.training import DgcnnSettings, NetworkSettings, Sample
 
 FEWEST = 200
+
+#: The two parts of our estimator, each alone: how much the networks' logit and the trees' score count.
+PARTS: Final = {"networks": (1.0, 0.0), "trees": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +115,14 @@ class MappabilityModel:
     def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
         """Label what is missing of the data set and return its counts; a stopped run continues where it was.
 
-        The labels alone, as the package holds them, are written beside the store.
+        A new data set begins with the labels of the package. The labels alone, as the package holds them, are written
+        beside the store.
         """
         others, unseen = config.others_and_unseen()
         more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
-        made = data.make(config.families, config.graphs, config.arch, work, more)
+        arrays = (config.arch, *others, *unseen)
+        known = labels.read(only=arrays) if labels.shipped().exists() else ()
+        made = data.make(config.families, config.graphs, config.arch, work, more, known)
         labels.pack(work.folder / labels.FILE, data.read(work.folder / data.STORE_NAME))
         return made
 
@@ -350,7 +356,7 @@ def _folds(
 
     main = config.arch
     specs = (main, *config.others.split(), *config.unseen.split())
-    names = ("own", "rows", "bound")
+    names = ("own", *PARTS, "rows", "bound")
     judged: dict[tuple[str, str], list[Judged]] = {(name, spec): [] for name in names for spec in specs}
     if dgcnn is not None:
         judged["dgcnn", main] = []
@@ -360,10 +366,16 @@ def _folds(
     for k, held in enumerate(folds):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
         part = {"held": k, "split": work.seed}
-        network = training.train_network(rest, _network_settings(config), work.seed + k, work.over, own.of(**part))
+        settings = _network_settings(config)
+        network = training.train_network(rest, settings, work.seed + k, work.over, own.of(**part))
+        alone = {
+            name: training.calibrated(replace(network, parts=parts), rest, settings, work.seed + k)
+            for name, parts in PARTS.items()
+        }
         for spec in specs:
             here = [sample for sample in held if sample.row.arch == spec]
-            judged["own", spec] += training.judge_network(network, here)
+            for name, judge in {"own": network, **alone}.items():
+                judged[name, spec] += training.judge_network(judge, here)
             judged["rows", spec] += training.judge_rows(here)
             judged["bound", spec] += training.judge_bound(here)
         if dgcnn is not None:

@@ -11,8 +11,9 @@ import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gridloom.learn.boosted import Forest, ForestSettings, grow
 from gridloom.learn.mappability.checkpoints import Checkpoints
 from gridloom.learn.mappability.data import Row, array, is_main
 from gridloom.learn.mappability.features import GLOBAL_FEATURES, ArrayShape, GraphFeatures, of_row
@@ -58,6 +60,10 @@ class NetworkSettings(MemberSettings):
     members: int = 5
     #: The highest false-positive rate, on the families that a member was not trained on.
     most_false: float = 0.03
+
+
+#: The trees beside each member.
+TREES: Final = ForestSettings(trees=200, rate=0.05, depth=3, features=0.3, leaf=6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,27 +127,50 @@ def train_network(
     # The threshold is chosen after training, so that another one needs no other members.
     about = {key: value for key, value in asdict(settings).items() if key != "most_false"}
     kept = (kept or Checkpoints()).of(settings=about, seed=seed, features=GLOBAL_FEATURES)
-    folds = folds_of([s for s in samples if not s.graph.too_high], max(2, settings.members), seed + 1)
+    folds = _asked_folds(samples, settings, seed)
     shapes = {sample.graph.shape for sample in samples}
     trained = partial(
         Network,
         rows=(min(shape.rows for shape in shapes), max(shape.rows for shape in shapes)),
         columns=max(shape.cols for shape in shapes),
     )
-    members, logits, truths = [], [], []
+    members, forests = [], []
     for k in range(settings.members):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
         train = partial(_train_member, rest, settings, seed * 100 + k, over)
         members.append(kept.arrays(f"own-{k}", train))
-        alone = trained(members=(members[-1],))
-        held = [sample for sample in folds[k] if is_main(sample.row)]
-        logits += [alone.predict(sample.graph).logit for sample in held]
-        truths += [float(sample.row.width is not None) for sample in held]
-    held_logits, held_truths = np.array(logits), np.array(truths)
-    scale, shift = calibrate(held_logits, held_truths)
+        forests.append(_grow_forest(rest, seed * 100 + k))
+    return calibrated(trained(members=tuple(members), forests=tuple(forests)), samples, settings, seed)
+
+
+def _asked_folds(samples: Sequence[Sample], settings: NetworkSettings, seed: int) -> list[list[Sample]]:
+    """The samples that a network is asked about, by the member that is trained without them."""
+    return folds_of([s for s in samples if not s.graph.too_high], max(2, settings.members), seed + 1)
+
+
+def calibrated(network: Network, samples: Sequence[Sample], settings: NetworkSettings, seed: int) -> Network:
+    """Return a network with calibration and threshold from what each member says of the samples it was not trained on.
+
+    ``samples``, ``settings`` and ``seed`` are those that it was trained with.
+    """
+    folds = _asked_folds(samples, settings, seed)[: settings.members]
+    held = [[sample for sample in fold if is_main(sample.row)] for fold in folds]
+    logits: list[float] = []
+    for k, fold in enumerate(held):
+        alone = replace(network, members=network.members[k : k + 1], forests=network.forests[k : k + 1])
+        logits += [alone.predict(sample.graph).logit for sample in fold]
+    held_logits = np.array(logits)
+    truths = np.array([float(sample.row.width is not None) for fold in held for sample in fold])
+    scale, shift = calibrate(held_logits, truths)
     probabilities = 1 / (1 + np.exp(-np.clip(scale * held_logits + shift, -60, 60)))
-    cut = threshold(probabilities, held_truths, settings.most_false)
-    return trained(members=tuple(members), scale=scale, shift=shift, threshold=cut)
+    return replace(network, scale=scale, shift=shift, threshold=threshold(probabilities, truths, settings.most_false))
+
+
+def _grow_forest(samples: Sequence[Sample], seed: int) -> Forest:
+    """The trees of one member: does a graph map on the columns of its array?"""
+    rows = np.stack([sample.graph.global_features for sample in samples])
+    answers = np.array([sample.row.width is not None for sample in samples], dtype=np.int64)
+    return grow(rows, answers, np.ones(len(samples)), TREES, seed)
 
 
 def _train_member(

@@ -17,7 +17,7 @@ import numpy as np
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.learn.placement.ground import Case
 from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, Player, slot_player
-from gridloom.learn.placement.policy import SlotWeights, load_slots, random_slots, rank_slots
+from gridloom.learn.placement.slots.policy import SlotWeights, load_slots, random_slots, rank_slots
 from gridloom.learn.weights import shipped
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.spokes.annealing import annealed
@@ -42,7 +42,7 @@ def cpu_budget(seconds: float, seed: int) -> Budget:
 def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str | None, seed: int) -> Player:
     """Return the player of a column; OptionError for a policy whose weights are not there."""
     if column in ("mlp", "gga"):
-        from gridloom.learn.placement.board_player import board_player
+        from gridloom.learn.placement.published.board_player import board_player
 
         return board_player("ppo-state" if column == "mlp" else "ppo-gga", clock)
     made: dict[str, Callable[[], SlotWeights]] = {

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.learn.placement.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.learn.placement.play_kernel import Net, Record, play
-from gridloom.learn.placement.policy import Order, SlotWeights, graph_of, net_of
+from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.learn.placement.slots.play_kernel import Net, Record, play
+from gridloom.learn.placement.slots.policy import Order, SlotWeights, graph_of, net_of
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.anneal_kernel import Cooling, anneal

@@ -61,7 +61,7 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     """
     refuse_unsuited("ppo", dfg, arch)
     from gridloom.learn.placement.guided import Goal, GuidedSearch, GuidedSettings, slot_player
-    from gridloom.learn.placement.policy import load_slots
+    from gridloom.learn.placement.slots.policy import load_slots
     from gridloom.mappers.spokes.mapping import to_mapping
     from gridloom.mappers.spokes.problem import build_problem
     from gridloom.mappers.spokes.screening import screen

@@ -16,9 +16,9 @@ import torch
 
 from gridloom.learn.placement.evaluation import check_columns, row_of, summary, warm_up
 from gridloom.learn.placement.ground import Ground, cases
-from gridloom.learn.placement.ppo import PpoConfig
-from gridloom.learn.placement.slot_training import SlotTraining, SlotTrainingConfig
-from gridloom.learn.placement.training import Training, TrainingAmount, TrainingConfig
+from gridloom.learn.placement.published.ppo import PpoConfig
+from gridloom.learn.placement.published.training import Training, TrainingAmount, TrainingConfig
+from gridloom.learn.placement.slots.training import SlotTraining, SlotTrainingConfig
 from gridloom.learn.placement.training_graphs import draw_strict, draw_task
 from gridloom.learn.weights import save
 from gridloom.mappers.settings import check_settings

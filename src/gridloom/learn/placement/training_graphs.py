@@ -18,7 +18,7 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.frontend.source import load_source
-from gridloom.learn.placement.boards import BoardOptions
+from gridloom.learn.placement.published.boards import BoardOptions
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mappers.spokes.screening import least_ii, screen
 from gridloom.mappers.spokes.search import longest_path
@@ -143,8 +143,8 @@ def draw_strict(rng: np.random.Generator) -> StrictTask:
 def _tight(problem: SpokesProblem, least: int) -> int:
     """The first II at which the best of four boards by the hand-written rank lacks few links and registers."""
     from gridloom.learn.placement.guided import GuidedSettings, slot_player
-    from gridloom.learn.placement.play_kernel import CLASH
-    from gridloom.learn.placement.policy import rank_slots
+    from gridloom.learn.placement.slots.play_kernel import CLASH
+    from gridloom.learn.placement.slots.policy import rank_slots
 
     player = slot_player(rank_slots(), GuidedSettings(), np.zeros(1, dtype=np.uint8))
     floor = longest_path(problem)

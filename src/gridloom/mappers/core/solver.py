@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -138,7 +138,7 @@ def solve(
     done: list[Any] = []
     thread = threading.Thread(target=lambda: done.append(solver.solve(model)), daemon=True)
     thread.start()
-    _watch(thread, solver, clock)
+    watch(thread, solver.stop_search, clock)
     if not done:
         clock.moves += 1
         _left.append(thread)
@@ -169,8 +169,8 @@ def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking
         parameters.max_time_in_seconds = max(0.01, share * clock.remaining - taking_over)
 
 
-def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:
-    """Wait for a solve; the budget's end, the caller's wish and Ctrl-C stop it, and it then answers soon.
+def watch(thread: threading.Thread, stop: Callable[[], object], clock: Clock) -> None:
+    """Wait for a solve. The budget's end, the caller's wish and Ctrl-C call ``stop``, after which it answers soon.
 
     Before it searches, CP-SAT simplifies the model and hears of nothing meanwhile, which may take many times the limit.
     Such a solve is left behind: its thread ends by itself later, and its answer is not used.
@@ -188,5 +188,5 @@ def _watch(thread: threading.Thread, solver: Any, clock: Clock) -> None:
         if asked:
             clock.stop[0] = 1
         if (clock.stop[0] or clock.remaining == 0.0) and thread.is_alive():
-            solver.stop_search()
+            stop()
             told = time.monotonic() if told is None else told

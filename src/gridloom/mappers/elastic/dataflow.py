@@ -18,7 +18,7 @@ import numpy as np
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Pipeline, pipeline
+from gridloom.estimate.dataflow import CostModel, Decisions, Floats, Pipeline, Slow, pipeline
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.elastic.route import grid, route
@@ -29,13 +29,16 @@ from gridloom.mapping.model import Failure, Instance, Mapping, Route
 
 # The share of a time limit that is kept for judging the finalists.
 _FOR_JUDGE = 0.1
+# Seconds after the limit in which the first finalist may still be judged.
+_WIND_UP = 0.5
 
 
 def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Mapping | Failure:
     """The best mapping that the annealer finds, or a Failure where units are missing.
 
     OptionError for another kind of array, or a placement that names what is not there. The provenance of the mapping
-    has the efficiency by the cost model that had the last word (``config.judge``, or ``config.cost`` without one).
+    has the efficiency by the cost model that had the last word: ``config.judge``, or ``config.cost`` without one and
+    where there is no time for it.
     """
     refuse_unsuited("dataflow", dfg, arch)
     clock = budget.start()
@@ -49,7 +52,7 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
     places, scores = search.finalists()
     decisions = route(found, places, aware=config.aware)
     if config.judge is not None and config.judge != config.cost:
-        scores = _judged(registry.load("costs", config.judge)(), found, decisions, clock)
+        scores = _judged(registry.load("costs", config.judge)(), found, decisions, scores, clock)
     best = int(np.argmax(scores))
     clock.report("judged", f"efficiency {scores[best]:.3f}")
     told = {} if search.replaced is None else {"remark": search.replaced}
@@ -66,20 +69,23 @@ def _anneal(search: Search, clock: Clock) -> None:
         search.run(part)
 
 
-def _judged(judge: CostModel, found: Pipeline, decisions: Decisions, clock: Clock) -> Floats:
+def _judged(judge: CostModel, found: Pipeline, decisions: Decisions, scores: Floats, clock: Clock) -> Floats:
     """What the judge says of the finalists, best first; those that there is no time for count as -inf.
 
-    The first one is always judged. Each is judged by itself, so that the next can be left out.
+    Each is judged by itself, so that the next can be left out; ``scores`` stay where there is no time for the first.
     """
-    scores = np.full(len(decisions), -np.inf)
+    left = clock.remaining
+    if left is not None and isinstance(judge, Slow) and judge.seconds(found, decisions) > left + _WIND_UP:
+        return scores
+    judged = np.full(len(decisions), -np.inf)
     longest = 0.0
     for k in range(len(decisions)):
         before = clock.seconds
         if k and (clock.late or (clock.remaining is not None and clock.remaining < longest)):
             break
-        scores[k] = judge.efficiency(found, decisions.only(k))[0]
+        judged[k] = judge.efficiency(found, decisions.only(k))[0]
         longest = max(longest, clock.seconds - before)
-    return scores
+    return judged
 
 
 def _lacking(found: Pipeline) -> Failure | None:

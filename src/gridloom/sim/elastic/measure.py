@@ -20,18 +20,21 @@ from gridloom.archs.model import Arch
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
+from gridloom.sim.elastic import packet_tables as tables
 from gridloom.sim.elastic.fabric import Fabric, fabric_of
+from gridloom.sim.elastic.packet_tables import Network, Record
 
 if TYPE_CHECKING:
-    from gridloom.sim.elastic.packet_kernel import Network, Record
     from gridloom.sim.elastic.packet_trees import Trees
 
 Words = NDArray[np.int64]
 
 _MAX_CYCLES = 1 << 40
 _MAX_WHEEL_BITS = 22
-#: Cycles of full speed after which a pipeline has settled.
+#: Cycles of full speed after which a pipeline has settled, and iterations that it takes at the least and at the most.
 _SETTLED = 4096
+_FEWEST = 2
+_MOST = 8
 _COMPUTE = ("gemm", "vector")
 
 
@@ -188,37 +191,48 @@ class Meter:
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
-        Both are 1 to 8 unless told: short iterations take more of them to settle. Edge e goes over the links
+        Both are 2 to 8 unless told: short iterations take more of them to settle. Edge e goes over the links
         ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
         ``cap`` no unit runs more iterations than that; a cap below ``skip + iterations`` ends like a deadlock. Unless
         ``fair``, links serve the flow of the lowest number first instead of taking turns. With ``noise`` the period is
         that of a measurement whose logarithm errs by so much (standard deviation, drawn from ``seed``). Costs the
         packets of the iterations times the hops of their routes: some tens of nanoseconds each.
         """
-        from gridloom.sim.elastic import packet_kernel as kernel
+        from gridloom.sim.elastic.packet_kernel import run_packets
 
-        settle = min(8, max(1, _SETTLED // self.bound))
+        settle = self._settle
         skip = settle if skip is None else skip
         iterations = settle if iterations is None else iterations
         if skip < 0 or iterations < 1:
             raise SimulationError(f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}")
         last = skip + iterations
-        record = kernel.Record(
+        record = Record(
             finish=np.full(last + 64, -1, dtype=np.int64),
             done=np.zeros(last + 64, dtype=np.int64),
             usage=np.zeros((len(self.units), 3), dtype=np.int64),
             link_usage=np.zeros((self.fabric.resources, 2), dtype=np.int64),
         )
         record.finish[0] = 0
-        limits = kernel.Limits(
+        limits = tables.Limits(
             _MAX_CYCLES if cap is None else cap, skip, last, fair, _MAX_CYCLES, self._wheel_bits, self.fabric.waiting
         )
         trees = self.trees(route_start, route_links)
         network = self._network(route_start)
-        status = kernel.run_packets(limits, network, trees, self._tree_table, self._tree_unit, record)
-        if status == kernel.OUT_OF_CELLS:
+        status = run_packets(limits, network, trees, self._tree_table, self._tree_unit, record)
+        if status == tables.OUT_OF_CELLS:
             raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
-        return self._measurement(record, skip, last, status == kernel.DONE, noise, seed)
+        return self._measurement(record, skip, last, status == tables.DONE, noise, seed)
+
+    @property
+    def _settle(self) -> int:
+        """The iterations after which a run has settled, by default."""
+        return min(_MOST, max(_FEWEST, _SETTLED // self.bound))
+
+    def crossings(self, route_start: Words) -> int:
+        """How many links the packets of a measurement cross, with the usual number of iterations."""
+        edges = self.dfg.edges
+        packets = [self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges]
+        return int(2 * self._settle * (np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1)))
 
     def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""
@@ -265,27 +279,25 @@ class Meter:
 
     def _network(self, route_start: Words) -> Network:
         """Units, flows, resources and queues as they are in cycle 0."""
-        from gridloom.sim.elastic import packet_kernel as kernel
-
         fabric = self.fabric
-        units = np.zeros((len(self.units), kernel.U_COLUMNS), dtype=np.int64)
+        units = np.zeros((len(self.units), tables.U_COLUMNS), dtype=np.int64)
         units[:, :2] = self.units
-        units[:, kernel.U_UNTIL] = units[:, kernel.U_LOOKED] = -1
-        units[:, kernel.U_REASON] = kernel.STARVED
-        flows = np.zeros((len(self.flows), kernel.F_COLUMNS), dtype=np.int64)
+        units[:, tables.U_UNTIL] = units[:, tables.U_LOOKED] = -1
+        units[:, tables.U_REASON] = tables.STARVED
+        flows = np.zeros((len(self.flows), tables.F_COLUMNS), dtype=np.int64)
         flows[:, :8] = self.flows
-        flows[: len(self.dfg.edges), kernel.F_CREDIT] = np.diff(route_start)
-        flows[len(self.dfg.edges) :, kernel.F_CREDIT] = 1
-        flows[:, kernel.F_PROMISED] = flows[:, kernel.F_COME] = flows[:, kernel.F_EARLY]
-        flows[:, kernel.F_BEGAN], flows[:, kernel.F_PACE] = -(1 << 40), 1
-        links = np.zeros((fabric.resources, kernel.L_COLUMNS), dtype=np.int64)
+        flows[: len(self.dfg.edges), tables.F_CREDIT] = np.diff(route_start)
+        flows[len(self.dfg.edges) :, tables.F_CREDIT] = 1
+        flows[:, tables.F_PROMISED] = flows[:, tables.F_COME] = flows[:, tables.F_EARLY]
+        flows[:, tables.F_BEGAN], flows[:, tables.F_PACE] = tables.LONG_AGO, 1
+        links = np.zeros((fabric.resources, tables.L_COLUMNS), dtype=np.int64)
         fixed = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase)
         links[:, :5] = np.stack(fixed, axis=1)
-        links[:, kernel.L_MARKED] = -1
-        queues = np.zeros((len(fabric.capacity), kernel.Q_COLUMNS), dtype=np.int64)
-        queues[:, kernel.Q_CAPACITY], queues[:, kernel.Q_FEEDER] = fabric.capacity, fabric.feeder
-        queues[1:, kernel.Q_RING] = np.cumsum(fabric.capacity)[:-1]
-        return kernel.Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees)
+        links[:, tables.L_MARKED] = -1
+        queues = np.zeros((len(fabric.capacity), tables.Q_COLUMNS), dtype=np.int64)
+        queues[:, tables.Q_CAPACITY], queues[:, tables.Q_FEEDER] = fabric.capacity, fabric.feeder
+        queues[1:, tables.Q_RING] = np.cumsum(fabric.capacity)[:-1]
+        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees)
 
 
 def read_size(dfg: Dfg, node: int) -> int:

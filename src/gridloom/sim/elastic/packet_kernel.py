@@ -14,17 +14,77 @@ a phase does not matter.
 
 Events wait in linked lists of cells, one list per slot of the wheel, and all cells come from one pool, so that nothing
 is allocated while it runs. A unit is looked at when something it may wait for happens, not in every cycle; its time is
-added to its usage when it changes its state. State is in tables of 64-bit numbers, whose columns are named below.
+added to its usage when it changes its state. State is in tables of 64-bit numbers (`packet_tables`).
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from gridloom.sim.elastic.packet_tables import (
+    BUSY,
+    CARRIED,
+    DEADLOCK,
+    DONE,
+    F_BEGAN,
+    F_COME,
+    F_CREDIT,
+    F_FREED,
+    F_PACE,
+    F_PROMISED,
+    F_PUTS,
+    F_PUTS_EVERY,
+    F_ROOM,
+    F_SOURCE,
+    F_TAKEN,
+    F_TAKES,
+    F_TAKES_EVERY,
+    F_TARGET,
+    GOES_ON,
+    L_FREE_AT,
+    L_LATENCY,
+    L_MARKED,
+    L_PACE,
+    L_READY,
+    L_REST_CYCLES,
+    L_REST_EVERY,
+    L_REST_PHASE,
+    L_SINCE,
+    L_TURN,
+    N_COUNT,
+    N_CYCLE,
+    N_EVENTS,
+    N_FREE,
+    N_LEAVING,
+    N_LOOKS,
+    N_MARKS,
+    N_STATUS,
+    OUT_OF_CELLS,
+    OUT_OF_TIME,
+    Q_CAPACITY,
+    Q_COUNT,
+    Q_FEEDER,
+    Q_FRONT,
+    Q_RING,
+    Q_USED,
+    STALLED,
+    STARVED,
+    T_EVERY,
+    U_FIRED,
+    U_LOOKED,
+    U_REASON,
+    U_REPEATS,
+    U_SINCE,
+    U_UNTIL,
+    U_WORK,
+    WAITED,
+    Agenda,
+    Limits,
+    Network,
+    Record,
+    Words,
+)
 from gridloom.sim.elastic.packet_trees import (
     H_CHILD,
     H_END,
@@ -40,157 +100,6 @@ from gridloom.sim.elastic.packet_trees import (
     Trees,
     borrowing,
 )
-
-Words = NDArray[np.int64]
-
-# Columns of the flow table: units at its ends, tokens that a firing puts and takes, every how many firings of producer
-# and consumer that happens, room of the consumer's buffer, tokens there at the start, cycles of a credit's way back.
-F_SOURCE: Final = 0
-F_TARGET: Final = 1
-F_PUTS: Final = 2
-F_TAKES: Final = 3
-F_PUTS_EVERY: Final = 4
-F_TAKES_EVERY: Final = 5
-F_ROOM: Final = 6
-F_EARLY: Final = 7
-F_CREDIT: Final = 8
-# And what a run changes: tokens that firings have put out or will, tokens whose room the producer knows to be free,
-# tokens taken, tokens that have come or are coming, the cycle in which the last packet began to come, and its pace.
-F_PROMISED: Final = 9
-F_FREED: Final = 10
-F_TAKEN: Final = 11
-F_COME: Final = 12
-F_BEGAN: Final = 13
-F_PACE: Final = 14
-F_COLUMNS: Final = 16
-
-# Columns of the unit table: cycles of a firing, firings of an iteration; then the cycle in which its firing ends (-1:
-# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at.
-U_WORK: Final = 0
-U_REPEATS: Final = 1
-U_UNTIL: Final = 2
-U_SINCE: Final = 3
-U_REASON: Final = 4
-U_FIRED: Final = 5
-U_LOOKED: Final = 6
-U_COLUMNS: Final = 8
-
-# Columns of the table of resources: pace, latency, rests (every, cycles, phase); the cycle from which it is free, the
-# packets that could cross it, since when there are so many, the last cycle in which it was marked, whose turn it is.
-L_PACE: Final = 0
-L_LATENCY: Final = 1
-L_REST_EVERY: Final = 2
-L_REST_CYCLES: Final = 3
-L_REST_PHASE: Final = 4
-L_FREE_AT: Final = 5
-L_READY: Final = 6
-L_SINCE: Final = 7
-L_MARKED: Final = 8
-L_TURN: Final = 9
-L_COLUMNS: Final = 10
-
-# Columns of the table of queues: vectors that it holds, the resource before it, where its ring begins; vectors that are
-# in it or on their way, its front, its packets.
-Q_CAPACITY: Final = 0
-Q_FEEDER: Final = 1
-Q_RING: Final = 2
-Q_USED: Final = 3
-Q_FRONT: Final = 4
-Q_COUNT: Final = 5
-Q_COLUMNS: Final = 6
-
-# Columns of the tree table: every how many firings of its unit it gets a packet.
-T_EVERY: Final = 0
-
-# Columns of the usage table of units, and of that of resources.
-BUSY: Final = 0
-STARVED: Final = 1
-STALLED: Final = 2
-CARRIED: Final = 0
-WAITED: Final = 1
-
-# Numbers of the run: the cycle, the first free cell, events that wait, units to look at and resources to look at in
-# this cycle, packets that reach their queue in the next cycle, what the run came to (-1: it goes on).
-N_CYCLE: Final = 0
-N_FREE: Final = 1
-N_EVENTS: Final = 2
-N_LOOKS: Final = 3
-N_MARKS: Final = 4
-N_LEAVING: Final = 5
-N_STATUS: Final = 6
-N_COUNT: Final = 8
-
-# What a run comes to.
-GOES_ON: Final = -1
-DONE: Final = 0
-DEADLOCK: Final = 1
-OUT_OF_TIME: Final = 2
-OUT_OF_CELLS: Final = 3
-
-_LONG_AGO: Final = -(1 << 40)
-
-
-class Limits(NamedTuple):
-    """How far a run goes.
-
-    ``first`` is less than ``last``, and ``last`` at most ``cap``, or the run ends as a deadlock when all units have
-    reached the cap.
-    """
-
-    #: No unit does more iterations than this.
-    cap: int
-    #: The iterations between whose ends links and units are measured.
-    first: int
-    last: int
-    #: Resources serve their packets in turn, or else always the first that waits.
-    fair: bool
-    max_cycles: int
-    #: The wheel of events has 2 ** wheel_bits slots.
-    wheel_bits: int
-    #: Packets of a tree that wait in their unit at the most.
-    waiting: int
-
-
-class Network(NamedTuple):
-    """Units, flows, resources and queues with their state, and lists of flows and trees for each unit (CSR).
-
-    Column names are above; the columns that a run changes are as `measure` sets them at the start.
-    """
-
-    units: Words
-    flows: Words
-    links: Words
-    queues: Words
-    input_start: Words
-    inputs: Words
-    output_start: Words
-    outputs: Words
-    tree_start: Words
-    trees: Words
-
-
-class Record(NamedTuple):
-    """What a run leaves behind. Usage is that of the time between the ends of iterations ``first`` and ``last``."""
-
-    #: The cycle in which each iteration was done by all units, and how many units have done it.
-    finish: Words
-    done: Words
-    #: Cycles of units and resources by what they did.
-    usage: Words
-    link_usage: Words
-
-
-class Agenda(NamedTuple):
-    """What is due: the wheel of events and its cells, and the lists of this cycle and the next."""
-
-    numbers: Words
-    head: Words
-    cells: Words
-    looks: Words
-    marks: Words
-    leaving: Words
-    arriving: Words
-    rings: Words
 
 
 @borrowing

@@ -28,9 +28,11 @@ from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import DfgError, SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
-from gridloom.sim.elastic import token_kernel as kernel
+from gridloom.sim.elastic import token_tables as layout
+from gridloom.sim.elastic import untimed
 from gridloom.sim.elastic.fabric import fabric_of
-from gridloom.sim.elastic.token_kernel import Words
+from gridloom.sim.elastic.token_kernel import run_tokens
+from gridloom.sim.elastic.token_tables import Words
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
 _LISTED: Final = 8
@@ -38,8 +40,8 @@ _LISTED: Final = 8
 _COMPUTE: Final = ("gemm", "vector")
 _MAX_CYCLES: Final = 2_000_000_000
 _MAX_FIRINGS: Final = 50_000_000
-#: Steps of the cycle loop that a run may take; longer ones run fewer iterations, but no fewer than these.
-_MAX_STEPS: Final = 3_000_000_000
+#: Links that packets cross in a run, half a microsecond each: longer runs have fewer iterations, but at least so many.
+_MAX_CROSSINGS: Final = 20_000_000
 _LEAST_ITERATIONS: Final = 6
 
 
@@ -48,8 +50,8 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
 
     The verdict has the period (cycles per iteration, over the middle half of the run) and what each unit did with its
     cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
-    waits for whom. SimulationError when the graph's rates do not balance or it stops by itself. Costs O(cycles with
-    events * (units + hops)) in the kernel.
+    waits for whom. SimulationError when the graph's rates do not balance or it stops by itself. Costs about half a
+    microsecond for each link that a packet crosses.
     """
     dfg = configuration.dfg
     repeats = repetitions(configuration)
@@ -75,9 +77,9 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> V
                 tile=configuration.arch.tiles[slot.tile].name,
                 node=dfg.nodes[slot.node].id,
                 firings=int(network.fired[u]),
-                busy=int(network.usage[u, kernel.BUSY]),
-                starved=int(network.usage[u, kernel.STARVED]),
-                stalled=int(network.usage[u, kernel.STALLED]),
+                busy=int(network.usage[u, layout.BUSY]),
+                starved=int(network.usage[u, layout.STARVED]),
+                stalled=int(network.usage[u, layout.STALLED]),
             )
             for u, slot in enumerate(network.slots)
         ),
@@ -94,15 +96,14 @@ def _why(stuck: str | None, cycles: int, iterations: int) -> str | None:
 
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
-    """The iterations that a run of bearable length has, at most those asked for.
-
-    The longest node bounds the cycles of an iteration from below, and each cycle costs a look at all units and hops.
-    """
-    hops = sum(len(flow.links) for flow in configuration.token_paths)
-    longest = max((node.work * n for node, n in zip(configuration.dfg.nodes, repeats)), default=1)
-    bearable = _MAX_STEPS // (longest * (len(configuration.slots) + hops + 1))
+    """The iterations that a run of bearable length has, at most those asked for."""
+    dfg = configuration.dfg
+    crossings = 1
+    for flow in configuration.token_paths:
+        edge = dfg.edges[flow.edge]
+        crossings += (len(flow.links) + 1) * repeats[dfg.index[edge.source]] // edge.puts_every
     firings = _MAX_FIRINGS // (max(repeats) * len(repeats))
-    return min(iterations, max(_LEAST_ITERATIONS, min(bearable, firings)))
+    return min(iterations, max(_LEAST_ITERATIONS, min(_MAX_CROSSINGS // crossings, firings)))
 
 
 def token_edges(configuration: Configuration) -> list[int]:
@@ -135,7 +136,7 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
     if any(isinstance(value, str) for value in values):
         raise SimulationError(f"edge {edge.source} -> {edge.target} starts from a live-in; elastic arrays take numbers")
     return [
-        int(kernel.token(encode(dfg.domain, value), j, edge.part))
+        int(untimed.token(encode(dfg.domain, value), j, edge.part))
         for value in values
         if not isinstance(value, str)
         for j in range(edge.tokens)
@@ -169,7 +170,7 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
     incoming = [[number[e] for e in dfg.operand_edges(node.id) if e in number] for node in dfg.nodes]
     start, flat = _ragged(incoming)
     results = np.zeros((len(dfg.nodes), max(repeats) * iterations), dtype=np.int64)
-    done = kernel.run_untimed(
+    done = untimed.run_untimed(
         iterations, np.array(repeats, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
         start, flat, np.array(edges, dtype=np.int64).reshape(-1, 8), np.array([*early, 0], dtype=np.int64), results,
     )  # fmt: skip
@@ -182,7 +183,7 @@ def _untimed(configuration: Configuration, repeats: list[int], iterations: int) 
 class _Tables:
     """What the kernel reads of flows and trees, while it is collected.
 
-    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of `token_kernel`. A flow of h hops has
+    A flow is an edge on its way to one unit. Row f of ``flows`` has the columns of `token_tables`. A flow of h hops has
     h + 1 counters in ``counters``: tokens put, tokens that have crossed each resource.
     """
 
@@ -194,7 +195,7 @@ class _Tables:
     #: Edge of each flow, and what is wrong with its way.
     edges: list[int] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
-    #: Trees: the unit and the firings per packet; hops: what `token_kernel` has as columns; the counters of each hop.
+    #: Trees: the unit and the firings per packet; hops: what `token_tables` has as columns; the counters of each hop.
     trees: list[list[int]] = field(default_factory=list)
     hops: list[list[int]] = field(default_factory=list)
     raised: list[list[int]] = field(default_factory=list)
@@ -276,7 +277,7 @@ class TokenNetwork:
             steps = (int(fabric.channel[slot.tile]), int(fabric.port[slot.tile]))
             tables.hops.append([-1 - tree, int(fabric.reads[slot.tile]), size, 1, steps[0]])
             tables.hops.append([first, -1, size, 0, steps[1]])
-            tables.raised += [[tables.flows[f][kernel.F_COUNTER] + 1], [tables.flows[f][kernel.F_COUNTER] + 2]]
+            tables.raised += [[tables.flows[f][layout.F_COUNTER] + 1], [tables.flows[f][layout.F_COUNTER] + 2]]
             self.entering[u].append(f)
             self.leaving.append([f])
             self.entering.append([])
@@ -351,9 +352,9 @@ class TokenNetwork:
                 tables.hops.append([before, -1 if k + 1 == last else steps[k], tokens, 0, steps[k]])
                 tables.raised.append([])
                 if before >= 0:
-                    tables.hops[before][kernel.H_BRANCHES] += 1
+                    tables.hops[before][layout.H_BRANCHES] += 1
             before = known[key]
-            tables.raised[before].append(tables.flows[f][kernel.F_COUNTER] + k + 1)
+            tables.raised[before].append(tables.flows[f][layout.F_COUNTER] + k + 1)
 
     def _check(self, f: int, flow: TokenPath) -> int:
         """Say what is wrong with the way of a flow, if anything; returns how many of its links join up."""
@@ -394,33 +395,52 @@ class TokenNetwork:
         for first, early in self.tables.early.items():
             rings[first : first + len(early)] = early
         table = np.array(units, dtype=np.int64).reshape(-1, 3)
-        network = kernel.Network(table, input_start, inputs, output_start, outputs, self.flows)
-        state = kernel.TokenState(
+        network = layout.Network(table, input_start, inputs, output_start, outputs, self.flows, *self._ends())
+        state = layout.TokenState(
             self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
         )
         return TokenRun(self.iterations, network, self._ways(), state)
 
-    def _ways(self) -> kernel.Ways:
+    def _ends(self) -> tuple[Words, Words]:
+        """The unit that puts each flow's tokens, and the unit that takes the tokens of each counter; -1: none."""
+        senders = np.full(len(self.flows) + 1, -1, dtype=np.int64)
+        takers = np.full(len(self.counters), -1, dtype=np.int64)
+        for u, flows in enumerate(self.leaving):
+            senders[flows] = u
+        for u, flows in enumerate(self.entering):
+            takers[self.flows[flows, layout.F_COUNTER] + self.flows[flows, layout.F_HOPS]] = u
+        return senders, takers
+
+    def _ways(self) -> layout.Ways:
         """The trees as the kernel takes them, with only those resources that some packet crosses."""
         fabric, tables = self.fabric, self.tables
-        used = sorted({row[kernel.H_RESOURCE] for row in tables.hops})
+        used = sorted({row[layout.H_RESOURCE] for row in tables.hops})
         sharing: dict[int, list[int]] = {r: [] for r in used}
         after: list[list[int]] = [[] for _ in tables.hops]
         firsts: list[list[int]] = [[] for _ in tables.trees]
         of_unit: list[list[int]] = [[] for _ in (*self.slots, *self.readers)]
         for h, row in enumerate(tables.hops):
-            sharing[row[kernel.H_RESOURCE]].append(h)
-            before = row[kernel.H_BEFORE]
+            sharing[row[layout.H_RESOURCE]].append(h)
+            before = row[layout.H_BEFORE]
             (after[before] if before >= 0 else firsts[-1 - before]).append(h)
         for t, tree in enumerate(tables.trees):
-            of_unit[tree[kernel.T_UNIT]].append(t)
+            of_unit[tree[layout.T_UNIT]].append(t)
         share_start, shares = _ragged(list(sharing.values()))
         counter_start, counters = _ragged(tables.raised)
         after_start, following = _ragged(after)
         first_start, first = _ragged(firsts)
         unit_start, trees_of_unit = _ragged(of_unit)
+        carriers = np.zeros(len(tables.hops) + 1, dtype=np.int64)
+        carriers[shares[:-1]] = np.repeat(np.arange(len(used)), np.diff(share_start))
+        fed: list[set[int]] = [set() for _ in fabric.capacity]
+        for h, row in enumerate(tables.hops):
+            if row[layout.H_QUEUE] >= 0:
+                fed[row[layout.H_QUEUE]].add(int(carriers[h]))
+        feeder_start, feeders = _ragged([sorted(resources) for resources in fed])
+        raises = {c: h for h, raised in enumerate(tables.raised) for c in raised}
+        last_hop = [raises.get(row[layout.F_COUNTER] + row[layout.F_HOPS], -1) for row in tables.flows]
         columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase)
-        return kernel.Ways(
+        return layout.Ways(
             trees=np.array(tables.trees, dtype=np.int64).reshape(-1, 2),
             hops=np.array(tables.hops, dtype=np.int64).reshape(-1, 5),
             resources=np.stack(columns, axis=1)[used],
@@ -434,7 +454,10 @@ class TokenNetwork:
             firsts=first,
             unit_start=unit_start,
             of_unit=trees_of_unit,
-            queues=np.array(sorted({row[kernel.H_QUEUE] for row in tables.hops} - {-1}), dtype=np.int64),
+            feeder_start=feeder_start,
+            feeders=feeders,
+            carriers=carriers,
+            last_hop=np.array([*last_hop, -1], dtype=np.int64),
             capacity=fabric.capacity,
             waiting=fabric.waiting,
         )
@@ -485,20 +508,20 @@ class TokenNetwork:
         name = self._name(u)
         for f in self.entering[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
-            there = int(self.counters[row[kernel.F_COUNTER] + row[kernel.F_HOPS]] - self.consumed[f])
-            if there < row[kernel.F_TAKES] and self.tables.edges[f] < 0:
+            there = int(self.counters[row[layout.F_COUNTER] + row[layout.F_HOPS]] - self.consumed[f])
+            if there < row[layout.F_TAKES] and self.tables.edges[f] < 0:
                 return f"{name} waits for DRAM", -1
-            if there < row[kernel.F_TAKES]:
+            if there < row[layout.F_TAKES]:
                 lost = self.tables.broken.get(f, "" if any(f in flows for flows in self.leaving) else "has no route")
                 reason = f" ({lost})" if lost else ""
                 other = next((v for v, flows in enumerate(self.leaving) if f in flows), -1)
-                return f"{name} waits for tokens of {edge.source}: {there} of {row[kernel.F_TAKES]}{reason}", other
+                return f"{name} waits for tokens of {edge.source}: {there} of {row[layout.F_TAKES]}{reason}", other
         for f in self.leaving[u]:
             row, edge = self.flows[f], self.dfg.edges[self.tables.edges[f]]
-            there = int(self.counters[row[kernel.F_COUNTER]] - self.consumed[f])
-            if there + row[kernel.F_PUTS] > row[kernel.F_ROOM]:
+            there = int(self.counters[row[layout.F_COUNTER]] - self.consumed[f])
+            if there + row[layout.F_PUTS] > row[layout.F_ROOM]:
                 other = next((v for v, flows in enumerate(self.entering) if f in flows), -1)
-                return f"{name} waits for room at {edge.target}: {there} of {row[kernel.F_ROOM]} taken", other
+                return f"{name} waits for room at {edge.target}: {there} of {row[layout.F_ROOM]} taken", other
         return f"{name} waits", -1
 
     def _name(self, u: int) -> str:
@@ -509,17 +532,15 @@ class TokenNetwork:
 class TokenRun:
     """A run on its way: ``cycle`` is the one that comes next, and the arrays of state and pace show what stands."""
 
-    def __init__(self, iterations: int, network: kernel.Network, ways: kernel.Ways, state: kernel.TokenState) -> None:
+    def __init__(self, iterations: int, network: layout.Network, ways: layout.Ways, state: layout.TokenState) -> None:
         self.iterations = iterations
         self.network, self.ways, self.state = network, ways, state
-        self.pace = kernel.first_pace(network, ways, state)
+        self.pace = layout.first_pace(network, ways, state)
         self.cycle = 0
 
     def advance(self, cycle: int) -> int:
         """Run until a cycle or to the end; returns the next cycle, which is later where nothing happens in between."""
-        self.cycle = int(
-            kernel.run_tokens(self.iterations, self.cycle, cycle, self.network, self.ways, self.state, self.pace)
-        )
+        self.cycle = int(run_tokens(self.iterations, self.cycle, cycle, self.network, self.ways, self.state, self.pace))
         return self.cycle
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.mapping.configuration import Configuration
-from gridloom.sim.elastic import token_kernel as kernel
+from gridloom.sim.elastic import token_tables as layout
 from gridloom.sim.elastic.run import TokenNetwork, repetitions
-from gridloom.sim.elastic.token_kernel import Words
+from gridloom.sim.elastic.token_tables import Words
 
 #: What a unit does, as the trace says it.
 DONE, BUSY, STARVED, STALLED = 0, 1, 2, 3
@@ -78,7 +78,7 @@ def record_tokens(configuration: Configuration, *, iterations: int = 8, moments:
         configuration=configuration,
         units=tuple((slot.tile, slot.node) for slot in network.slots),
         flows=_flows(network),
-        first=tuple(int(row[kernel.F_COUNTER]) for row in network.flows[:ways]),
+        first=tuple(int(row[layout.F_COUNTER]) for row in network.flows[:ways]),
         cycles=np.array(cycles, dtype=np.int64),
         state=np.array(states, dtype=np.int8),
         fired=np.array(fired, dtype=np.int64),
@@ -89,10 +89,10 @@ def record_tokens(configuration: Configuration, *, iterations: int = 8, moments:
     )
 
 
-def _states(pace: kernel.Pace, fired: Words, goal: Words) -> NDArray[np.int8]:
+def _states(pace: layout.Pace, fired: Words, goal: Words) -> NDArray[np.int8]:
     """Return what each unit does: a firing under way, waiting for tokens or for room, or nothing any more."""
     count = len(goal)
-    idle = np.where(pace.idle[:count] == kernel.STALLED, STALLED, STARVED)
+    idle = np.where(pace.idle[:count] == layout.STALLED, STALLED, STARVED)
     return np.where(pace.until[:count] >= 0, BUSY, np.where(fired < goal, idle, DONE)).astype(np.int8)
 
 
@@ -109,6 +109,6 @@ def _flows(network: TokenNetwork) -> tuple[Flow, ...]:
             continue
         end = target.get(f, -1)
         way = links.get((edge, network.slots[end].tile), ()) if end >= 0 else ()
-        room = int(network.flows[f, kernel.F_ROOM])
+        room = int(network.flows[f, layout.F_ROOM])
         found.append(Flow(edge=edge, links=way, source=source.get(f, -1), target=end, room=room))
     return tuple(found)

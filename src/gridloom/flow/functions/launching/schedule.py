@@ -152,6 +152,14 @@ def schedule(
     )  # fmt: skip
 
 
+def saved_cycles(
+    rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int],
+    thresholds: Sequence[int],
+) -> int:  # fmt: skip
+    """The cycles that some thresholds save against the host alone, for a logged run."""
+    return _Log(rows, loops, loads, words, False).saved(thresholds)
+
+
 def _improved(log: _Log, thresholds: Sequence[int]) -> list[int]:
     """Thresholds that no change of one of them makes better."""
     best, saved = list(thresholds), log.saved(thresholds)

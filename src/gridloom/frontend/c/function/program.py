@@ -130,6 +130,8 @@ class FunctionProgram:
     loops: tuple[LoopPlan, ...]
     #: Whether clang has unrolled short loops of a constant number of iterations.
     unrolled: bool = False
+    #: The IR that the loops were read from, where it is not what clang makes of the file.
+    ir: str = field(default="", repr=False)
 
 
 def read_program(path: Path, function: str, *, unrolled: bool = False) -> FunctionProgram:

@@ -12,6 +12,8 @@ static uint32_t next_bank;
 uint32_t gl_liveins[32];
 uint32_t gl_loop, gl_iterations, gl_bank, gl_streams;
 static uint32_t described[2][16][8];
+/* Changes with every descriptor. */
+uint32_t gl_described = 1;
 /* Changes whenever the data memory comes to hold something else, or nothing that can be relied on. */
 uint32_t gl_epoch = 1;
 /* Set while the core's cache may hold what streams have written over in memory. */
@@ -54,6 +56,7 @@ int gl_open(void) {
   gl_iterations = gl_bank = gl_streams = GL_NONE;
   gl_flying = gl_stale = 0;
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
+  gl_described++;
   gl_loop = 0;
   next_bank = 0;
   return 0;
@@ -90,7 +93,9 @@ int gl_wait_load(void) { return gl_wait(GL_STATUS_LOADING); }
 /* ---- data ---- */
 
 static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
-  if (held[number] != word) REG(at + 4 * number) = held[number] = word;
+  if (held[number] == word) return;
+  REG(at + 4 * number) = held[number] = word;
+  gl_described++;
 }
 
 static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
@@ -162,7 +167,7 @@ typedef struct {
   /* Bit j: shares bytes with resident j as other elements. */
   uint32_t overlaps;
   uint16_t stride;
-  uint8_t format, valid, dirty;
+  uint8_t format, valid;
 } resident;
 
 #define PIECES 64
@@ -170,6 +175,8 @@ typedef struct {
 static piece pieces[PIECES];
 static uint32_t piece_count, resident_count, free_word = GL_SPILL_WORDS;
 static resident residents[RESIDENTS];
+/* Bit k: the data memory holds elements of resident k that memory does not have yet. */
+uint32_t gl_dirty;
 uint32_t gl_out[GL_OUTS];
 
 __attribute__((weak)) void gl_on_error(int error) { (void)error; }
@@ -194,33 +201,46 @@ static uint32_t find_piece(uint32_t address) {
   return PIECES;
 }
 
+int gl_known(uint32_t first, uint32_t last) {
+  uint32_t number = find_piece(first);
+  return number != PIECES && last - pieces[number].start < pieces[number].bytes;
+}
+
 static inline void refresh_cache(void) { GL_REFRESH_CACHE; }
 
 static gl_pattern pattern_of(const resident *r) {
   return (gl_pattern){(void *)r->start, r->format, r->count, r->stride, 1, 0};
 }
 
-static int flush(resident *r) {
-  if (!r->dirty) return 0;
+/* Writes what a resident holds back to memory. The core's cache may hold older words afterwards. */
+static int write_back(uint32_t number) {
   gl_epoch++;
   int error = gl_flying ? gl_idle() : 0;
   if (error) return error;
-  gl_pattern p = pattern_of(r);
-  gl_start_write(0, &p, r->place);
+  gl_pattern p = pattern_of(&residents[number]);
+  gl_start_write(0, &p, residents[number].place);
   error = gl_wait_channels();
-  r->dirty = 0;
+  gl_dirty &= ~(1u << number);
+  return error;
+}
+
+int gl_flush(uint32_t number) {
+  if (!(gl_dirty >> number & 1)) return 0;
+  int error = write_back(number);
   refresh_cache();
   return error;
 }
 
 static int flush_all(int forget) {
-  for (uint32_t k = 0; k < resident_count; k++) {
-    int error = flush(&residents[k]);
-    if (error) return error;
+  int error = 0, written = gl_dirty != 0;
+  for (uint32_t k = 0; k < resident_count && !error; k++) {
+    if (gl_dirty >> k & 1) error = write_back(k);
     if (forget) residents[k].valid = 0;
   }
   if (forget) gl_epoch++;
-  return 0;
+  /* The cache is emptied once for all of them. */
+  if (written) refresh_cache();
+  return error;
 }
 
 /* True where two resident sets of elements of one piece may share a byte. */
@@ -241,7 +261,7 @@ static uint32_t find_resident(uint32_t piece_number, uint32_t start, uint32_t co
   if (resident_count == RESIDENTS || free_word + count > GL_MEMORY_WORDS) return RESIDENTS;
   gl_epoch++;
   resident *made = &residents[resident_count];
-  *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0, 0};
+  *made = (resident){piece_number, start, count, free_word, 0, a->stride, a->format, 0};
   for (uint32_t k = 0; k < resident_count; k++)
     if (overlaps(made, &residents[k])) {
       made->overlaps |= 1u << k;
@@ -286,7 +306,7 @@ static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count
     if (!(r->overlaps >> j & 1)) continue;
     for (uint32_t i = 0; i < count; i++)
       if (arrays[i].used && bound[i].resident == j && (arrays[i].written || arrays[k].written)) return 0;
-    int error = flush(&residents[j]);
+    int error = gl_flush(j);
     if (error) return gl_fail(error);
     if (arrays[k].written) residents[j].valid = 0;
     gl_epoch++;
@@ -315,11 +335,12 @@ int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
   for (uint32_t k = 0; k < count; k++) {
     if (!arrays[k].used) continue;
     resident *r = &residents[bound[k].resident];
-    if (arrays[k].host_writes && !r->dirty) r->valid = 0;
+    if (arrays[k].host_writes && !(gl_dirty >> bound[k].resident & 1)) r->valid = 0;
     if (!r->valid) {
       gl_epoch++;
       gl_pattern p = pattern_of(r);
-      int error = gl_wait_channels();
+      /* A launch that is under way may work on what lies there. */
+      int error = gl_flying ? gl_idle() : gl_wait_channels();
       if (error) return error;
       gl_start_read(0, &p, r->place);
       r->valid = 1;
@@ -331,10 +352,10 @@ int gl_bring(const gl_array *arrays, gl_bound *bound, uint32_t count) {
 
 int gl_settle(const gl_array *arrays, gl_bound *bound, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
-    if (arrays[k].used && arrays[k].written) residents[bound[k].resident].dirty = 1;
+    if (arrays[k].used && arrays[k].written) gl_dirty |= 1u << bound[k].resident;
   for (uint32_t k = 0; k < count; k++)
     if (arrays[k].used && arrays[k].written && (arrays[k].host_reads || arrays[k].host_writes)) {
-      int error = flush(&residents[bound[k].resident]);
+      int error = gl_flush(bound[k].resident);
       if (error) return error;
     }
   return 0;
@@ -344,20 +365,6 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
   for (uint32_t k = 0; k < count; k++) {
     const resident *r = &residents[bound[k].resident];
     if (arrays[k].used) windows[k] = (gl_window){r->start, r->count * r->stride, r->place};
-  }
-}
-
-int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t pointer, int32_t index) {
-  uint32_t place = (uint32_t)index + b->first;
-  if (place >= b->count) return 0;
-  flush(&residents[b->resident]);
-  const char *at = (const char *)(pointer + a->offset) + index * (int32_t)a->stride;
-  switch (a->format) {
-    case 0: return *(const uint8_t *)at;
-    case 4: return *(const int8_t *)at;
-    case 1: return *(const uint16_t *)at;
-    case 5: return *(const int16_t *)at;
-    default: return *(const int32_t *)at;
   }
 }
 
@@ -397,7 +404,8 @@ int gl_run(gl_image *image, uint32_t loop, uint32_t iterations) {
 int gl_fail(int error) {
   gl_stop();
   /* Nothing that the array holds is right any more. */
-  for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = residents[k].dirty = 0;
+  for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = 0;
+  gl_dirty = 0;
   gl_epoch++;
   gl_flying = 0;
   gl_on_error(error);

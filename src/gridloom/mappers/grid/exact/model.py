@@ -30,9 +30,6 @@ from gridloom.mappers.grid.problem import UNLIMITED, StaticProblem
 from gridloom.mappers.grid.route.pathfinder import Routes
 from gridloom.mappers.modulo.exact.symmetry import representatives
 
-# Links that a route may have beyond the shortest way, where places are settled.
-_DETOUR = 4
-
 Aim = Literal["wirelength", "buffers", "latency", "any"]
 
 
@@ -56,6 +53,8 @@ class StaticScope:
     links: bool = True
     #: The tile of each node, where places are settled and only routes are asked for.
     places: tuple[int, ...] | None = None
+    #: Links that a route may have beyond the shortest way, where places are settled.
+    detour: int = 4
 
 
 class StaticModel:
@@ -220,7 +219,7 @@ class StaticModel:
     def _carries(self, net: int) -> NDArray[np.bool_]:
         """(link, age): whether the value of a node can be on a link at that age.
 
-        With settled places the link has to be on a way to a target that is at most ``_DETOUR`` links longer than the
+        With settled places the link has to be on a way to a target that is at most ``detour`` links longer than the
         shortest one; otherwise nothing is known.
         """
         p, links, places = self.problem, self.problem.links, self.scope.places
@@ -232,7 +231,7 @@ class StaticModel:
         hops = p.hops.astype(np.int32)
         left = np.min([hops[links.target, tile] - hops[own, tile] for tile in targets], axis=0)
         begun = hops[own, links.source][:, None] <= age
-        return np.asarray(begun & (age + 1 + left[:, None] <= _DETOUR))
+        return np.asarray(begun & (age + 1 + left[:, None] <= self.scope.detour))
 
     def _add_arrivals(self) -> None:
         """An edge of ``age + 1`` links with its target on a tile needs its net at that age on a link into the tile."""

@@ -10,6 +10,7 @@ each node.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,9 +21,11 @@ from gridloom.estimate.spatial_bounds import Bound, fifo_bound, latency_bound, w
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
+from gridloom.mappers.core.sat import solve_boolean
 from gridloom.mappers.core.solver import ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.mappers.exact import ExactConfig
 from gridloom.mappers.grid.balance.exact import Balance, Timing, balance
+from gridloom.mappers.grid.exact.first import first_mapping
 from gridloom.mappers.grid.exact.model import StaticModel, StaticScope
 from gridloom.mappers.grid.mapping import to_mapping
 from gridloom.mappers.grid.problem import StaticProblem, build_problem
@@ -37,12 +40,15 @@ _SHARE = 0.5
 # Links of a route in the first models: longer ones are rare in good mappings.
 _SHORT = 4
 
-# Nodes x tiles from which on places and routes are first solved one after the other, how often, in which part of what
-# is left of the budget at first (twice as much each time), and the literals that a model of places may have.
+# Nodes x tiles from which on places and routes are first solved one after the other, the part of the budget for it
+# (where any mapping will do, and otherwise), and the conflicts after which routes between settled places are given up.
 _LARGE = 900
-_ROUNDS = 3
-_FIRST_SHARE = 0.1
-_PLACES_SIZE = 100_000
+_ONLY_PART, _FIRST_PART = 0.8, 0.4
+_ROUTE_CONFLICTS = 20_000
+
+# Links that a route between settled places may have beyond the shortest way: with more, that edges are in each other's
+# way is found out much later.
+_DETOUR = 2
 
 
 def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> Mapping | Failure:
@@ -80,6 +86,19 @@ def sufficient_length(problem: StaticProblem) -> int:
     return max(1, problem.links.count - pairs + 1)
 
 
+def _parted(clock: Clock, part: float) -> Callable[[], bool]:
+    """A question that is answered with True once a part of what is left of the budget now is used up."""
+    budget, moves = clock.budget, clock.moves
+    most = None if budget.effort is None else moves + part * (budget.effort - moves)
+    end = None if clock.remaining is None else clock.seconds + part * clock.remaining
+
+    def enough() -> bool:
+        used = (most is not None and clock.moves >= most) or (end is not None and clock.seconds >= end)
+        return used or clock.over()
+
+    return enough
+
+
 @dataclass
 class _Search:
     """The search for one problem: the best candidate so far, and what is proved.
@@ -108,7 +127,7 @@ class _Search:
         first = self._counted()
         self.bound = first.value
         self.proof.append(f"{self._words(first.value)} or more by counting: {first.reason}")
-        if self.problem.size * self.problem.tiles >= _LARGE:
+        if self.config.first_legal or self.problem.size * self.problem.tiles >= _LARGE:
             self._settle()
         self._walk()
         if self._open():
@@ -148,44 +167,32 @@ class _Search:
     # -- a first mapping ----------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """A mapping by two models: places with short wires, then routes between these places.
+        """A mapping by places with short wires, then routes between these places. Nothing is proved by it."""
+        self.clock.report("places, then routes")
+        part = _FIRST_PART if self._open() and not self.config.first_legal else _ONLY_PART
+        enough = _parted(self.clock, part)
+        first_mapping(self.problem, self.clock, enough, self._routed)
 
-        Nothing is proved by it. Where the places have no routes, shorter wires are looked for, from these places on.
+    def _routed(self, places: Int32s) -> list[int] | None:
+        """Keep the mapping with these places if there is one with routes a little longer than the shortest ones: None.
+
+        Otherwise edges that cannot all be routed, or no edge where it is not known which.
         """
-        scope = StaticScope(longest=self._near(), aim="wirelength", links=False)
-        try:
-            model = StaticModel(self.problem, scope, self.clock)
-        except (OutOfTimeError, ModelTooLargeError):
-            return
-        places = self._in_order()
-        for turn in range(_ROUNDS):
-            self.clock.report("places, then routes")
-            model.model.clear_hints()
-            hints = [(literal, places[node] == tile) for (node, tile), literal in model.at.items()]
-            share = _FIRST_SHARE * 2**turn
-            solved = solve(model.model, self.clock, workers=self.config.workers, share=share, hints=hints)
-            if not solved.found or self.clock.over():
-                continue
-            places = model.position(solved)
-            far = int(self.problem.hops[places[self.problem.source], places[self.problem.target]].max(initial=1))
-            if self._solve(StaticScope(longest=far + _SHORT, places=tuple(places.tolist()))) == "found":
-                return
-
-    def _in_order(self) -> Int32s:
-        """A tile for each node, the first free one that takes it: where the solver begins to shorten wires."""
         p = self.problem
-        places, free = np.full(p.size, -1, dtype=np.int32), list(range(p.tiles))
-        choice = np.array([sum(p.may_sit(node, tile) for tile in free) for node in range(p.size)])
-        for node in np.argsort(choice, kind="stable").tolist():
-            places[node] = next((tile for tile in free if p.may_sit(node, tile)), -1)
-            free = [tile for tile in free if tile != places[node]]
-        return places
-
-    def _near(self) -> int:
-        """The longest edge that a model of places tells from longer ones, so that the model stays small."""
-        hops, edges = self.problem.hops, len(self.problem.edges)
-        around = np.cumsum([int((hops <= near).sum()) for near in range(1, 2 * _SHORT + 1)])
-        return 1 + int(np.searchsorted(edges * around // 2, _PLACES_SIZE))
+        far = int(p.hops[places[p.source], places[p.target]].max(initial=1))
+        scope = StaticScope(longest=far + _DETOUR, places=tuple(places.tolist()), detour=_DETOUR)
+        try:
+            model = StaticModel(p, scope, self.clock)
+        except (OutOfTimeError, ModelTooLargeError):
+            return []
+        edge_of = {model.age[e, 0].index: e for e in model.crossing}
+        answered = solve_boolean(model.model, self.clock, _ROUTE_CONFLICTS, edge_of)
+        # With issue cycles in the way the model is not Boolean.
+        solved, blamed = answered or (solve(model.model, self.clock, workers=self.config.workers, share=_SHARE), [])
+        if not solved.found:
+            return blamed
+        self._keep(model, solved)
+        return None
 
     # -- proofs from below --------------------------------------------------------------------------------------------
 
@@ -279,10 +286,14 @@ class _Search:
             self._learn(scope, solved)
         if not solved.found or not model.routable:
             return solved.answer
+        self._keep(model, solved)
+        return "found"
+
+    def _keep(self, model: StaticModel, solved: Solved) -> None:
+        """Keep the candidate of a solution if it is better than the best one."""
         candidate = self._candidate(model, solved)
         if self.best is None or self._value(candidate) < self._value(self.best):
             self.best = candidate
-        return "found"
 
     def _learn(self, scope: StaticScope, solved: Solved) -> None:
         """What a solver's own bound says of mappings with longer routes, too."""

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
-from gridloom.learn.placement.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.learn.placement.boards import tails
-from gridloom.learn.placement.play_kernel import Net
+from gridloom.learn.placement.published.boards import tails
+from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.learn.placement.slots.play_kernel import Net
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.problem import SpokesProblem

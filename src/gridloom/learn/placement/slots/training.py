@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridloom.learn.placement.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.learn.placement.play_kernel import Record, play
-from gridloom.learn.placement.policy import (
+from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.learn.placement.slots.play_kernel import Record, play
+from gridloom.learn.placement.slots.policy import (
     GraphInputs,
     SlotWeights,
     graph_of,
@@ -35,7 +35,7 @@ from gridloom.learn.placement.policy import (
     random_slots,
     rank_slots,
 )
-from gridloom.learn.placement.torch_slots import SlotNetwork
+from gridloom.learn.placement.slots.torch_slots import SlotNetwork
 from gridloom.learn.placement.training_graphs import StrictTask, draw_strict
 from gridloom.mappers.settings import check_settings
 from gridloom.text_file import check_regular

@@ -13,11 +13,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from gridloom.errors import OptionError  # noqa: E402
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions  # noqa: E402
-from gridloom.learn.placement.kernel import COMPLETE  # noqa: E402
-from gridloom.learn.placement.ppo import PpoConfig, advantages, collect, improve, play  # noqa: E402
-from gridloom.learn.placement.torch_policies import make_policy  # noqa: E402
-from gridloom.learn.placement.training import Training, TrainingConfig, policy_of  # noqa: E402
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions  # noqa: E402
+from gridloom.learn.placement.published.kernel import COMPLETE  # noqa: E402
+from gridloom.learn.placement.published.ppo import PpoConfig, advantages, collect, improve, play  # noqa: E402
+from gridloom.learn.placement.published.torch_policies import make_policy  # noqa: E402
+from gridloom.learn.placement.published.training import Training, TrainingConfig, policy_of  # noqa: E402
 from gridloom.learn.placement.training_graphs import FIRST_SEED, draw_task, engine, problem_of  # noqa: E402
 from gridloom.run.work import Work  # noqa: E402
 

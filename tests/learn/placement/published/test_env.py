@@ -14,9 +14,9 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gridloom.dfg.model import Dfg  # noqa: E402
 from gridloom.errors import OptionError  # noqa: E402
 from gridloom.frontend.source import load_source  # noqa: E402
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions  # noqa: E402
-from gridloom.learn.placement.env import StreamingEnv, StreamingVectorEnv, make_problem  # noqa: E402
-from gridloom.learn.placement.kernel import COMPLETE, RUNNING, STUCK  # noqa: E402
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions  # noqa: E402
+from gridloom.learn.placement.published.env import StreamingEnv, StreamingVectorEnv, make_problem  # noqa: E402
+from gridloom.learn.placement.published.kernel import COMPLETE, RUNNING, STUCK  # noqa: E402
 from gridloom.mappers.spokes.mapping import realise, to_mapping  # noqa: E402
 from gridloom.mappers.spokes.problem import SpokesProblem  # noqa: E402
 from gridloom.verify import legal  # noqa: E402

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from gridloom.errors import OptionError
-from gridloom.learn.placement.boards import BoardBatch
-from gridloom.learn.placement.kernel import FEATURES
+from gridloom.learn.placement.published.boards import BoardBatch
+from gridloom.learn.placement.published.kernel import FEATURES
 from gridloom.mappers.spokes.kernel import NONE
 from gridloom.mappers.spokes.problem import SpokesProblem
 

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.kernel import COMPLETE
-from gridloom.learn.placement.torch_policies import Arrays, Encoded, Policy, tensors
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.published.kernel import COMPLETE
+from gridloom.learn.placement.published.torch_policies import Arrays, Encoded, Policy, tensors
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 #: So many cycles count as 1 in returns, which keeps values near 1.

@@ -4,9 +4,9 @@ An action is a slot, tile * II + spoke. An observation holds the slots (node + 1
 cycles of results so far and the goal (weights of cycles and of tiles in use, the II). ``action_masks`` gives the legal
 slots, as the algorithms of sb3-contrib expect; without masking an illegal action costs the penalty and places nothing.
 
-Rewards are those of :class:`~gridloom.learn.placement.boards.BoardOptions`. An episode ends when every node has a slot
-(``complete``), when a node has no legal slot, or after four times as many steps as nodes. There is no truncation. Needs
-gymnasium (extra ``learn``).
+Rewards are those of :class:`.boards.BoardOptions`. An episode ends when every node has a slot (``complete``), when a
+node has no legal slot, or after four times as many steps as nodes. There is no truncation. Needs gymnasium (extra
+``learn``).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions, observation
-from gridloom.learn.placement.kernel import COMPLETE, RUNNING
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions, observation
+from gridloom.learn.placement.published.kernel import COMPLETE, RUNNING
 from gridloom.mappers.spokes.problem import SpokesProblem, build_problem
 from gridloom.mappers.spokes.screening import screen
 from gridloom.transform.fuse import fuse

@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gridloom.learn.placement.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.guided import Player
-from gridloom.learn.placement.kernel import COMPLETE
-from gridloom.learn.placement.play_kernel import CLASH
-from gridloom.learn.placement.policy import Order
-from gridloom.learn.placement.ppo import play
-from gridloom.learn.placement.training import load_policy
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
+from gridloom.learn.placement.published.kernel import COMPLETE
+from gridloom.learn.placement.published.ppo import play
+from gridloom.learn.placement.published.training import load_policy
+from gridloom.learn.placement.slots.play_kernel import CLASH
+from gridloom.learn.placement.slots.policy import Order
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.mapping import realise

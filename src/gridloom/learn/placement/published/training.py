@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from gridloom.errors import OptionError
-from gridloom.learn.placement.boards import BoardBatch
-from gridloom.learn.placement.ppo import Episode, PpoConfig, collect, improve, play
-from gridloom.learn.placement.torch_policies import Kind, Policy, make_policy
+from gridloom.learn.placement.published.boards import BoardBatch
+from gridloom.learn.placement.published.ppo import Episode, PpoConfig, collect, improve, play
+from gridloom.learn.placement.published.torch_policies import Kind, Policy, make_policy
 from gridloom.learn.placement.training_graphs import Task, draw_task
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.settings import check_settings

@@ -2,10 +2,9 @@
 
 This is the core of the environments, the policies and the mapper ``ppo``; it needs neither torch nor gymnasium.
 
-The state is a :class:`~gridloom.learn.placement.kernel.Boards` of flat arrays whose first axis is the board. All boards
-of a batch have the same graph, array, II and rules, and differ in their actions (and, with ``order="random"``, in the
-order of their nodes). A board that is over stays as it is while the others go on, so a batch takes as many steps as its
-longest board.
+The state is a :class:`.kernel.Boards` of flat arrays whose first axis is the board. All boards of a batch have the same
+graph, array, II and rules, and differ in their actions (and, with ``order="random"``, in the order of their nodes). A
+board that is over stays as it is while the others go on, so a batch takes as many steps as its longest board.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
-from gridloom.learn.placement import kernel
+from gridloom.learn.placement.published import kernel
 from gridloom.mappers.settings import check_settings
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import longest_path

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridloom.learn.placement.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.learn.placement.play_kernel import look
-from gridloom.learn.placement.policy import ROUNDS, SHAPES, GraphInputs, SlotWeights, inputs_of
+from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.learn.placement.slots.play_kernel import look
+from gridloom.learn.placement.slots.policy import ROUNDS, SHAPES, GraphInputs, SlotWeights, inputs_of
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.problem import SpokesProblem
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gridloom.archs import build
 from gridloom.frontend.source import load_source
 from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, slot_player
-from gridloom.learn.placement.policy import (
+from gridloom.learn.placement.slots.policy import (
     depth_first,
     graph_of,
     load_slots,

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gridloom.learn.placement.board_kernel import (
+from gridloom.learn.placement.slots.board_kernel import (
     BOUND,
     CLASHES,
     FEATURES,
