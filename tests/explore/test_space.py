@@ -70,8 +70,8 @@ def test_a_place_alone_keeps_the_type_of_its_value() -> None:
         (TEXT + "search: {method: tpe}", "space: search: method tpe needs 'points': how many to look at"),
         (
             TEXT + "objectives: [speed]",
-            "space: objectives: 'speed' is no objective; known: mapped, throughput, occupancy, ii, latency, fifo_max, "
-            "fifo_total, wirelength, tiles, area, levels, cycles, energy",
+            "space: objectives: 'speed' is no objective; known: mapped, throughput, occupancy, gops, mhz, ii, latency, "
+            "fifo_max, fifo_total, wirelength, tiles, area, levels, cycles, energy, luts, ns",
         ),
         (
             TEXT + 'constraints: ["mapped = 1"]',

@@ -3,8 +3,8 @@
 ``fpga_runs.csv`` holds what Yosys and nextpnr made of small arrays (``benchmarks/fpga_runs.py``). Both figures are
 linear models with few weights, fitted by least squares on relative errors when they are first asked for. LUTs are a
 sum over the units of an array; those of multiplexers, FIFOs and LUT RAM are counted as the generated Verilog builds
-them. The period of the clock, in nanoseconds, grows with the levels of the widest operand multiplexer, with multipliers
-that take several blocks, and with the logarithm of the LUTs, since wires of larger arrays are longer; a register before
+them. The period of the clock, in nanoseconds, depends on the levels of the widest operand multiplexer, on multipliers
+that take several blocks, and on the logarithm of the LUTs, since wires of larger arrays are longer; a register before
 the function units takes the multiplexers out of the longest path.
 """
 
