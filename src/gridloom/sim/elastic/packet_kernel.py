@@ -1,6 +1,6 @@
 """Packet by packet: the event loop that measures the period of an elastic array.
 
-The same machine as in `token_kernel`, without values: a packet is a few events per hop instead of one per token. Times
+The same machine as in `token_kernel`, without values and without a count of single tokens on their way. Times
 are cycles; events wait in a wheel of as many slots as the longest delay. A cycle has three phases:
 
 1. Packets whose last vector has left a queue make room, packets that reach a queue join it, credits come back.
