@@ -290,4 +290,4 @@ def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:
     """Return the record of a job that gave none: every field is there, and the failure says what happened."""
     reason = "no reason was given" if error is None else f"{error.type}: {error.message}"
     failure = Failure(constraint="the run", demand="an answer", bound=f"an error ({reason})")
-    return {**blank_record(), "seed": seed, "failure": failure_record(failure), "energy": None}
+    return {**blank_record(), "seed": seed, "failure": failure_record(failure), "energy": None, "ops": None}
