@@ -4,7 +4,7 @@
 ``published/``       the published policies over the state of tiles and spokes: boards, environments, PPO, training
 ``training_graphs``  the graphs that policies are trained on; ``ground``: those that they are measured on
 ``guided``           the search around a policy; ``mapper``: the mapper ``ppo``
-``evaluation``       policies side by side in one search
+``evaluation``       policies side by side in one search; ``checkpoint``: what both trainings keep
 ``model``            what the registry holds
 
 A *board* is one partial placement of one graph. An action is a slot, numbered tile * II + spoke, for the next node in

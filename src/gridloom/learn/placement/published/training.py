@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from gridloom.errors import OptionError
+from gridloom.learn.placement.checkpoint import Checkpointed
 from gridloom.learn.placement.published.boards import BoardBatch
 from gridloom.learn.placement.published.ppo import Episode, PpoConfig, collect, improve, play
 from gridloom.learn.placement.published.torch_policies import Kind, Policy, make_policy
@@ -25,7 +26,6 @@ from gridloom.learn.placement.training_graphs import Task, draw_task
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
-from gridloom.text_file import check_regular
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
 _CHECKS, _EVERY = 16, 10
@@ -56,7 +56,7 @@ class TrainingConfig(TrainingAmount):
         check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 1}, shares=("large",))
 
 
-class Training:
+class Training(Checkpointed):
     """The training of a policy; ``folder`` keeps its checkpoint and its learning curve.
 
     ``KIND.pt`` is the checkpoint (policy, optimiser, counters), ``KIND.jsonl`` the learning curve with a line per
@@ -82,34 +82,9 @@ class Training:
     def _checkpoint(self) -> Path:
         return self.folder / f"{self.config.policy}.pt"
 
-    def restore(self) -> bool:
-        """Continue from the checkpoint of the folder; returns whether there is one.
-
-        A checkpoint does not record its settings: continue with those that it was begun with.
-        """
-        if not self._checkpoint.exists():
-            return False
-        check_regular(self._checkpoint)
-        kept = torch.load(self._checkpoint, weights_only=True)
-        self.policy.load_state_dict(kept["policy"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.iteration, self.decisions = int(kept["iteration"]), int(kept["decisions"])
-        self.seconds = float(kept["seconds"])
-        return True
-
-    def save(self) -> None:
-        """Write the checkpoint, whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        state = {
-            "policy": self.policy.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "iteration": self.iteration,
-            "decisions": self.decisions,
-            "seconds": self.seconds,
-        }
-        partial = self._checkpoint.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(self._checkpoint)
+    @property
+    def _module(self) -> torch.nn.Module:
+        return self.policy
 
     def run(self, work: Work) -> None:
         """Iterate until the configured number is reached or the work is over."""

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gridloom.learn.placement.checkpoint import Checkpointed
 from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
 from gridloom.learn.placement.slots.play_kernel import Record, play
 from gridloom.learn.placement.slots.policy import (
@@ -38,7 +39,6 @@ from gridloom.learn.placement.slots.policy import (
 from gridloom.learn.placement.slots.torch_slots import SlotNetwork
 from gridloom.learn.placement.training_graphs import StrictTask, draw_strict
 from gridloom.mappers.settings import check_settings
-from gridloom.text_file import check_regular
 
 #: Graphs on which greedy play is measured, and iterations between two measurements.
 _CHECKS, _EVERY = 24, 10
@@ -156,7 +156,7 @@ def _costs(
     return cost
 
 
-class SlotTraining:
+class SlotTraining(Checkpointed):
     """The training of the slot policy; ``folder`` keeps its checkpoint ``slots.pt`` and its curve ``slots.jsonl``."""
 
     def __init__(self, config: SlotTrainingConfig, seed: int, folder: Path) -> None:
@@ -174,31 +174,9 @@ class SlotTraining:
     def _checkpoint(self) -> Path:
         return self.folder / "slots.pt"
 
-    def restore(self) -> bool:
-        """Continue from the checkpoint of the folder, begun with the same settings; returns whether there is one."""
-        if not self._checkpoint.exists():
-            return False
-        check_regular(self._checkpoint)
-        kept = torch.load(self._checkpoint, weights_only=True)
-        self.network.load_state_dict(kept["network"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.iteration, self.decisions = int(kept["iteration"]), int(kept["decisions"])
-        self.seconds = float(kept["seconds"])
-        return True
-
-    def save(self) -> None:
-        """Write the checkpoint, whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        state = {
-            "network": self.network.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "iteration": self.iteration,
-            "decisions": self.decisions,
-            "seconds": self.seconds,
-        }
-        partial = self._checkpoint.with_suffix(".partial")
-        torch.save(state, partial)
-        partial.replace(self._checkpoint)
+    @property
+    def _module(self) -> torch.nn.Module:
+        return self.network
 
     def run(self, over: Callable[[], bool], progress: Callable[[str, float], None]) -> None:
         """Iterate until the configured number is reached or the work is over."""
