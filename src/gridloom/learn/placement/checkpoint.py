@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 from gridloom.text_file import check_regular
 
 
-class Checkpointed:
+class Checkpointed(ABC):
     """A training that can be stopped and continued; subclasses have a module, an optimiser and a file.
 
     A checkpoint does not record the settings of its training: continue with those that it was begun with.
@@ -22,12 +23,14 @@ class Checkpointed:
     seconds: float
 
     @property
+    @abstractmethod
     def _module(self) -> nn.Module:
-        raise NotImplementedError
+        """The module that is trained."""
 
     @property
+    @abstractmethod
     def _checkpoint(self) -> Path:
-        raise NotImplementedError
+        """The file of the checkpoint."""
 
     def restore(self) -> bool:
         """Continue from the checkpoint, begun with the same settings; returns whether there is one."""
