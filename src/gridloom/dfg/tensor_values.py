@@ -207,7 +207,7 @@ def _norm(operands: list[Tensor], p: Parameters) -> Tensor:
     along = (-1, *[1] * (x.ndim - 2)) if groups else None
     at = 1
     for key in ("scale", "shift"):
-        if p.get(key):
+        if p.get(key, [0])[0]:
             other = operands[at] if along is None else operands[at].reshape(along)
             result = result * other if key == "scale" else result + other
             at += 1
@@ -260,6 +260,13 @@ def _bias(operands: list[Tensor], p: Parameters) -> Tensor:
     return np.asarray(x + operands[1].reshape(-1, *[1] * (x.ndim - 1 - axis % x.ndim)))
 
 
+def _elu(operands: list[Tensor], p: Parameters) -> Tensor:
+    """Return ``scale * x`` above zero and ``scale * alpha * (exp(input_scale * x) - 1)`` below."""
+    x = operands[0]
+    alpha, scale, inner = (np.float32(p.get(key, [1.0])[0]) for key in ("alpha", "scale", "input_scale"))
+    return np.asarray(np.where(x > 0, scale * x, scale * alpha * np.expm1(inner * np.minimum(x, 0))))
+
+
 def _clip(operands: list[Tensor], p: Parameters) -> Tensor:
     """Return x within ``low`` and ``high``, either of which may be missing."""
     return np.clip(operands[0], p.get("low", [-np.inf])[0], p.get("high", [np.inf])[0])
@@ -268,14 +275,19 @@ def _clip(operands: list[Tensor], p: Parameters) -> Tensor:
 _UNARY: Final[dict[str, Callable[[Tensor], Any]]] = {
     "relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x),
     "exp": np.exp, "log": np.log, "neg": np.negative, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "reciprocal": lambda x: 1 / x, "erf": _erf, "cos": np.cos, "sin": np.sin, "abs": np.abs, "not": np.logical_not,
+    "reciprocal": lambda x: 1 / x, "erf": _erf, "erfc": lambda x: 1 - _erf(x), "cos": np.cos, "sin": np.sin,
+    "abs": np.abs, "not": np.logical_not,
     "copy": lambda x: x, "to_float": lambda x: x.astype(np.float32), "to_int": lambda x: x.astype(np.int64),
-    "to_bool": lambda x: x.astype(np.bool_), "floor": np.floor,
+    "to_bool": lambda x: x.astype(np.bool_), "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
+    "sign": np.sign, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "expm1": np.expm1, "exp2": np.exp2,
+    "tan": np.tan, "atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "sinh": np.sinh, "cosh": np.cosh,
+    "softplus": lambda x: np.logaddexp(x, np.float32(0)), "softsign": lambda x: x / (1 + np.abs(x)),
 }  # fmt: skip
 _BINARY: Final[dict[str, Callable[[Tensor, Tensor], Any]]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power, "max": np.maximum,
     "min": np.minimum, "equal": np.equal, "less": np.less, "less_equal": np.less_equal, "greater": np.greater,
     "greater_equal": np.greater_equal, "and": np.logical_and, "or": np.logical_or, "not_equal": np.not_equal,
+    "floor_div": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod, "atan2": np.arctan2,
 }  # fmt: skip
 _FUNCTIONS: Final[dict[tuple[str, str], Callable[[list[Tensor], Parameters], Tensor]]] = {
     ("gemm", ""): lambda o, p: np.matmul(o[0], o[1]),
@@ -294,6 +306,7 @@ _FUNCTIONS: Final[dict[tuple[str, str], Callable[[list[Tensor], Parameters], Ten
     ("elementwise", "batch_norm"): _batch_norm,
     ("elementwise", "bias"): _bias,
     ("elementwise", "clip"): _clip,
+    ("elementwise", "elu"): _elu,
     ("elementwise", "leaky_relu"): lambda o, p: np.where(o[0] > 0, o[0], o[0] * np.float32(p["slope"][0])),
     ("elementwise", "select"): lambda o, p: np.where(o[0], o[1], o[2]),
     ("elementwise", "depthwise"): _depthwise,
@@ -304,6 +317,7 @@ _FUNCTIONS: Final[dict[tuple[str, str], Callable[[list[Tensor], Parameters], Ten
     ("reduce", "max"): _reduce(np.max),
     ("reduce", "min"): _reduce(np.min),
     ("reduce", "any"): _reduce(np.any),
+    ("reduce", "product"): _reduce(np.prod),
     ("reduce", "variance"): lambda o, p: np.asarray(
         o[0].astype(np.float64).var(axis=_ints(p, "axes"), keepdims=bool(p["keep"][0]), ddof=int(p["less"][0]))
     ).astype(np.float32),

@@ -14,7 +14,9 @@ STEPS: Final = {
     "relu": 1, "add": 1, "sub": 1, "mul": 1, "div": 2, "bias": 1, "scale": 1, "neg": 1, "copy": 1,
     "gelu": 8, "tanh": 4, "sigmoid": 4, "silu": 5, "exp": 4, "sqrt": 2, "pow": 4, "select": 1,
     "softmax": 5, "norm": 8, "reduce": 1, "log": 4, "rsqrt": 2, "reciprocal": 2, "erf": 4, "cos": 4, "sin": 4,
-    "batch_norm": 2, "clip": 2, "leaky_relu": 2, "variance": 3,
+    "batch_norm": 2, "clip": 2, "leaky_relu": 2, "variance": 3, "elu": 6, "softplus": 8, "softsign": 4, "log1p": 5,
+    "log2": 4, "log10": 4, "expm1": 5, "exp2": 4, "tan": 4, "atan": 4, "asin": 4, "acos": 4, "sinh": 4, "cosh": 4,
+    "floor_div": 3, "remainder": 4, "fmod": 4, "atan2": 6,
 }  # fmt: skip
 
 
@@ -32,7 +34,7 @@ def operands(dfg: Dfg, node: Node) -> list[Node]:
 WINDOWED: Final = {"max_pool": 1, "mean_pool": 1, "depthwise": 2}
 
 #: Reductions whose result is smaller than what they read: they cost a step for each element that they read.
-REDUCTIONS: Final = frozenset({"sum", "mean", "max", "min", "any", "variance"})
+REDUCTIONS: Final = frozenset({"sum", "mean", "max", "min", "any", "product", "variance"})
 
 
 def steps(node: Node) -> int:

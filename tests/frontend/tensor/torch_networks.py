@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -152,6 +153,47 @@ def prepared(module: nn.Module) -> nn.Module:
     return module.eval()
 
 
+class Applied(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(x)
+
+
+class SmallUNet(nn.Module):
+    """An encoder and two decoders of different kinds: by a transposed convolution, and by interpolation."""
+
+    def __init__(self, width: int = 4) -> None:
+        super().__init__()
+        self.down = nn.Conv2d(3, width, 3, padding=1)
+        self.deep = nn.Conv2d(width, 2 * width, 3, padding=1)
+        self.up = nn.ConvTranspose2d(2 * width, width, 3, stride=2, padding=1, output_padding=1)
+        self.norm = nn.InstanceNorm2d(width, affine=True)
+        self.out = nn.Conv2d(4 * width, 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        fine = F.elu(self.down(x))
+        coarse = F.mish(self.deep(F.max_pool2d(fine, 2)))
+        smooth = F.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
+        return self.out(torch.cat([fine, self.norm(self.up(coarse)), smooth], 1))
+
+
+class Gated(nn.Module):
+    """A recurrent layer of another kind than LSTM, its states projected."""
+
+    def __init__(self, kind: type[nn.RNNBase], **more: Any) -> None:
+        super().__init__()
+        self.layer = kind(8, 6, batch_first=True, **more)
+        self.out = nn.Linear(12 if more.get("bidirectional") else 6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.layer(x)[0])
+
+
 def small_networks() -> dict[str, tuple[nn.Module, tuple[Any, ...]]]:
     """Small ones of each kind with inputs, by name; the same numbers each time."""
     torch.manual_seed(0)
@@ -162,5 +204,8 @@ def small_networks() -> dict[str, tuple[nn.Module, tuple[Any, ...]]]:
         "lstm": (Recurrent(), (torch.randn(2, 4, 8),)),
         "both_ways": (Recurrent(layers=1, bidirectional=True), (torch.randn(2, 3, 8),)),
         "mobile": (MobileBlock(), (torch.randn(2, 4, 9, 9),)),
+        "unet": (SmallUNet(), (torch.randn(1, 3, 8, 8),)),
+        "gru": (Gated(nn.GRU, bidirectional=True), (torch.randn(2, 3, 8),)),
+        "rnn": (Gated(nn.RNN, bias=False), (torch.randn(2, 3, 8),)),
     }
     return {name: (prepared(module), inputs) for name, (module, inputs) in made.items()}

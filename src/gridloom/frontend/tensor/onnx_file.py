@@ -15,15 +15,19 @@ import numpy as np
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.frontend.tensor.graph import Shape
-from gridloom.frontend.tensor.onnx_operators import OPERATORS, Call, Value
+from gridloom.frontend.tensor.onnx_operators import OPERATORS as ON_ELEMENTS
+from gridloom.frontend.tensor.onnx_operators import Call, Value
+from gridloom.frontend.tensor.onnx_pictures import PICTURES
+from gridloom.frontend.tensor.onnx_recurrent import RECURRENT
 from gridloom.frontend.tensor.operations import OperationBuilder
 from gridloom.frontend.tensor.statics import ImportedNetwork, Operands, Static
 from gridloom.text_file import read_bytes
 
 #: A model with larger weights can keep them in files of their own, which are not read.
 MAX_BYTES: Final = 512 * 1024 * 1024
-#: Operators that work on pictures.
-_ON_PICTURES: Final = frozenset(["Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization"])
+OPERATORS: Final = {**ON_ELEMENTS, **PICTURES, **RECURRENT}
+#: Operators whose inputs of four dimensions are pictures.
+_ON_PICTURES: Final = frozenset([*PICTURES, "BatchNormalization"])
 
 
 def read(path: Path) -> Dfg:

@@ -1,5 +1,7 @@
 """What the operators of ONNX become: a function for each, in one table.
 
+Operators on pictures and recurrent layers have files of their own, `onnx_pictures` and `onnx_recurrent`.
+
 A function gets the call of an operator and returns its results, first one first. Inputs are nodes or static values;
 parameters that ONNX passes as tensors (shapes, axes, pads) must be static.
 """
@@ -10,10 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from gridloom.dfg.tensor_values import encode_parameters
 from gridloom.errors import SourceError
 from gridloom.frontend.tensor.graph import Shape
-from gridloom.frontend.tensor.operations import OperationBuilder, window_counts
+from gridloom.frontend.tensor.operations import OperationBuilder
+from gridloom.frontend.tensor.resampling import along_axis
 from gridloom.frontend.tensor.statics import Operands, Static
 
 Value = str | Static
@@ -109,66 +114,14 @@ def _gemm(call: Call) -> Results:
     if call.attributes.get("beta", 1.0) != 1.0:
         factor = call.builder.number(call.attributes["beta"])
         bias = call.builder.apply("mul", [bias, factor], f"{call.name}.beta")
-    return [_biased(call, made, bias, -1)]
+    return [biased(call, made, bias, -1)]
 
 
-def _biased(call: Call, product: str, bias: str, axis: int) -> str:
+def biased(call: Call, product: str, bias: str, axis: int) -> str:
     """Add a vector to a product, or a tensor where it is none."""
     if len(call.builder.dimensions(bias)) != 1:
         return call.builder.apply("add", [product, bias], f"{call.name}.bias")
     return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
-
-
-def _geometry(call: Call, sizes: Shape, kernel: Sequence[int]) -> dict[str, Any]:
-    """Stride, dilation and padding; the padding may be said by a rule (``auto_pad``) and by ``ceil_mode``."""
-    count = len(sizes)
-    stride, dilation = (list(call.attributes.get(key) or [1] * count) for key in ("strides", "dilations"))
-    pads = list(call.attributes.get("pads") or [0] * 2 * count)
-    rule = call.attributes.get("auto_pad", b"NOTSET")
-    rule = rule.decode() if isinstance(rule, bytes) else rule
-    if rule in ("SAME_UPPER", "SAME_LOWER"):
-        for k, size in enumerate(sizes):
-            reach = (-(-size // stride[k]) - 1) * stride[k] + (kernel[k] - 1) * dilation[k] + 1
-            small, large = (lack := max(0, reach - size)) // 2, lack - lack // 2
-            pads[k], pads[count + k] = (small, large) if rule == "SAME_UPPER" else (large, small)
-    geometry = {
-        "kernel": list(kernel), "stride": stride, "dilation": dilation, "before": pads[:count], "after": pads[count:],
-    }  # fmt: skip
-    if call.attributes.get("ceil_mode"):
-        low = window_counts(sizes, geometry)
-        for k, size in enumerate(sizes):
-            over = (size + pads[k] + pads[count + k] - dilation[k] * (kernel[k] - 1) - 1) % stride[k]
-            # A window that would begin in the padding behind the tensor is left out.
-            if over and low[k] * stride[k] < size + pads[k]:
-                geometry["after"][k] += stride[k] - over
-    return geometry
-
-
-def _conv(call: Call) -> Results:
-    kernel = call.size(1)[2:]
-    geometry = _geometry(call, call.size(0)[2:], kernel)
-    geometry.pop("kernel")
-    groups = call.attributes.get("group", 1)
-    made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return [_biased(call, made, call.node(2), 1) if call.has(2) else made]
-
-
-def _max_pool(call: Call) -> Results:
-    if call.results > 1:
-        raise call.refuse("also returns where the largest elements are")
-    geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
-    return [call.builder.pool("max_pool", call.node(0), geometry, call.name)]
-
-
-def _mean_pool(call: Call) -> Results:
-    geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
-    padded = int(call.attributes.get("count_include_pad", 0))
-    return [call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=padded)]
-
-
-def _global_pool(label: str) -> Callable[[Call], Results]:
-    """The mean or the maximum of a whole picture."""
-    return lambda call: [call.builder.reduce(label, call.node(0), range(2, len(call.size(0))), True, call.name)]
 
 
 def _batch_norm(call: Call) -> Results:
@@ -359,94 +312,93 @@ def _clip(call: Call) -> Results:
     return [call.builder.apply("clip", [call.node(0)], call.name, encode_parameters(**limits))]
 
 
+def _elu(call: Call) -> Results:
+    """Exponential linear units: Elu, and Selu with its two factors."""
+    selu = call.op == "Selu"
+    alpha = call.attributes.get("alpha", 1.6732632423543772 if selu else 1.0)
+    scale = call.attributes.get("gamma", 1.0507009873554805) if selu else 1.0
+    inner = 1 / alpha if call.op == "Celu" else 1.0
+    how = encode_parameters(alpha=float(alpha), scale=float(scale), input_scale=float(inner))
+    return [call.builder.apply("elu", [call.node(0)], call.name, how)]
+
+
+def _prelu(call: Call) -> Results:
+    """x above zero, and below it x times a slope that is a tensor."""
+    b, x = call.builder, call.node(0)
+    below = b.apply("mul", [b.apply("min", [x, b.number(0)], f"{call.name}.below"), call.node(1)], f"{call.name}.slope")
+    return [b.apply("add", [b.apply("relu", [x], f"{call.name}.above"), below], call.name)]
+
+
+def _hard_sigmoid(call: Call) -> Results:
+    """A sigmoid of three lines; HardSwish is x times one of slope 1/6."""
+    b, x, swish = call.builder, call.node(0), call.op == "HardSwish"
+    slope, middle = (1 / 6, 0.5) if swish else (call.attributes.get("alpha", 0.2), call.attributes.get("beta", 0.5))
+    line = b.apply("mul", [x, b.number(float(slope))], f"{call.name}.slope")
+    line = b.apply("add", [line, b.number(float(middle))], f"{call.name}.line")
+    gate = b.apply("clip", [line], f"{call.name}.gate", encode_parameters(low=0.0, high=1.0))
+    return [b.apply("mul", [x, gate], call.name) if swish else gate]
+
+
+def _mish(call: Call) -> Results:
+    b, x = call.builder, call.node(0)
+    soft = b.apply("tanh", [b.apply("softplus", [x], f"{call.name}.softplus")], f"{call.name}.tanh")
+    return [b.apply("mul", [x, soft], call.name)]
+
+
+def _mod(call: Call) -> Results:
+    label = "fmod" if call.attributes.get("fmod") else "remainder"
+    return [call.builder.apply(label, [call.node(0), call.node(1)], call.name)]
+
+
+def _running_sum(call: Call) -> Results:
+    """The sum of all elements up to each one: a product with a triangle of ones."""
+    axes = call.numbers(1, "axis")
+    if not axes or call.attributes.get("exclusive") or call.attributes.get("reverse"):
+        raise call.refuse("leaves each element out, or sums from the end")
+    triangle = np.tri(call.size(0)[axes[0]], dtype=np.float32)
+    return [along_axis(call.builder, call.node(0), axes[0], triangle, call.name)]
+
+
+def _vector_norm(before: str, after: str) -> Callable[[Call], Results]:
+    """A sum of squares or magnitudes, and its root or logarithm where ``after`` names one."""
+
+    def run(call: Call) -> Results:
+        b, x = call.builder, call.node(0)
+        operands = [x, x] if before == "mul" else [x]
+        made = b.apply(before, operands, f"{call.name}.{before}")
+        keep = bool(call.attributes.get("keepdims", 1))
+        total = b.reduce("sum", made, call.numbers(1, "axes") or [], keep, f"{call.name}.sum")
+        return [b.apply(after, [total], call.name) if after else total]
+
+    return run
+
+
 def _leaky(call: Call) -> Results:
     return [call.builder.apply("leaky_relu", [call.node(0)], call.name, f"slope={call.attributes.get('alpha', 0.01)}")]
-
-
-def _lstm(call: Call) -> Results:
-    """A long short-term memory, step by step: the products with the inputs of all steps at once, then each step.
-
-    Gates come in the order input, output, forget, cell. Peepholes, sequence lengths, clipping and other activations are
-    refused. Results: the states of all steps, the last state, the last cell.
-    """
-    if (
-        call.attributes.get("layout")
-        or call.has(7)
-        or call.attributes.get("clip")
-        or call.attributes.get("activations")
-    ):
-        raise call.refuse("has peepholes, clipping, another layout or other activations")
-    b = call.builder
-    steps, samples, _ = call.size(0)
-    hidden = call.attributes["hidden_size"]
-    direction = call.attributes.get("direction", b"forward")
-    ways = {b"forward": [False], b"reverse": [True], b"bidirectional": [False, True]}[direction]
-    states, lasts, cells = [], [], []
-    for way, backwards in enumerate(ways):
-        name = f"{call.name}.{way}" if len(ways) > 1 else call.name
-        given = [_part(call, k, way, transposed=k < 3) if call.has(k) else None for k in (1, 2, 3, 5, 6)]
-        weight, recurrent, bias, state, cell = given
-        if weight is None or recurrent is None:
-            raise call.refuse("has no weights")
-        gates = b.product(call.node(0), weight, f"{name}.inputs")
-        made: list[str] = [""] * steps
-        for step in range(steps)[:: -1 if backwards else 1]:
-            at = b.select(gates, 0, step, f"{name}.input{step}")
-            if state is not None:
-                at = b.apply("add", [at, b.product(state, recurrent, f"{name}.state{step}")], f"{name}.gates{step}")
-            if bias is not None:
-                for half in range(2):
-                    part = b.slice(bias, 0, half * 4 * hidden, (half + 1) * 4 * hidden, 1, f"{name}.bias{half}")
-                    at = b.along("elementwise", "bias", [at, part], f"{name}.biased{step}")
-            state, cell = _lstm_step(b, at, cell, hidden, f"{name}.step{step}")
-            made[step] = state
-        rows = [b.reshape(x, (1, 1, samples, hidden), f"{name}.row") for x in made]
-        states.append(b.concat(rows, 0, f"{name}.states"))
-        lasts.append(b.reshape(str(state), (1, samples, hidden), f"{name}.last"))
-        cells.append(b.reshape(str(cell), (1, samples, hidden), f"{name}.last_cell"))
-    return [b.concat(states, 1, call.name), b.concat(lasts, 0, f"{call.name}.h"), b.concat(cells, 0, f"{call.name}.c")]
-
-
-def _part(call: Call, k: int, way: int, *, transposed: bool) -> str:
-    """The share of one direction of an input, weights transposed."""
-    value = call.inputs[k]
-    if isinstance(value, Static):
-        array = None if value.value is None else value.value[way]
-        size = value.dimensions[1:]
-        if transposed:
-            array, size = None if array is None else array.T, size[::-1]
-        return call.operands.node(Static(value.name, size, array))
-    part = call.builder.select(call.node(k), 0, way, f"{call.name}.part")
-    return call.builder.permute(part, (1, 0), f"{call.name}.turned") if transposed else part
-
-
-def _lstm_step(b: OperationBuilder, gates: str, cell: str | None, hidden: int, name: str) -> tuple[str, str]:
-    """One step: the new state and the new cell, given the sums of all gates; None: a cell of zeros."""
-    opened = [b.slice(gates, -1, k * hidden, (k + 1) * hidden, 1, f"{name}.gate{k}") for k in range(4)]
-    put, out, keep = (b.apply("sigmoid", [gate], f"{name}.sigmoid{k}") for k, gate in enumerate(opened[:3]))
-    fresh = b.apply("mul", [put, b.apply("tanh", opened[3:], f"{name}.tanh")], f"{name}.fresh")
-    if cell is not None:
-        fresh = b.apply("add", [b.apply("mul", [keep, cell], f"{name}.kept"), fresh], f"{name}.cell")
-    return b.apply("mul", [out, b.apply("tanh", [fresh], f"{name}.squashed")], f"{name}.state"), fresh
 
 
 OPERATORS: Final[dict[str, Callable[[Call], Results]]] = {
     **dict.fromkeys(("Identity", "Dropout"), _same),
     **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
-    "Cast": _cast, "MatMul": _matmul, "Gemm": _gemm, "Conv": _conv, "MaxPool": _max_pool, "AveragePool": _mean_pool,
-    "GlobalAveragePool": _global_pool("mean"), "GlobalMaxPool": _global_pool("max"), "LSTM": _lstm,
+    "Cast": _cast, "MatMul": _matmul, "Gemm": _gemm,
     "BatchNormalization": _batch_norm, "LayerNormalization": _layer_norm, "RMSNormalization": _rms_norm,
     "GroupNormalization": _group_norm, "InstanceNormalization": _instance_norm,
     "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze, "Transpose": _transpose, "Expand": _expand, "Slice": _slice, "Concat": _concat,
     "Split": _split, "Gather": _gather, "Pad": _pad, "Tile": _tile, "Gelu": _gelu, "Clip": _clip,
     "LeakyRelu": _leaky, "ReduceMean": _reduce("mean"), "ReduceSum": _reduce("sum"), "ReduceMax": _reduce("max"),
-    "ReduceMin": _reduce("min"),
+    "ReduceMin": _reduce("min"), "ReduceProd": _reduce("product"), "ReduceL1": _vector_norm("abs", ""),
+    "ReduceL2": _vector_norm("mul", "sqrt"), "ReduceSumSquare": _vector_norm("mul", ""),
+    "ReduceLogSumExp": _vector_norm("exp", "log"), "CumSum": _running_sum, "PRelu": _prelu, "Mish": _mish, "Mod": _mod,
+    **dict.fromkeys(("Elu", "Selu", "Celu"), _elu),
+    **dict.fromkeys(("HardSigmoid", "HardSwish"), _hard_sigmoid),
     **{op: _apply(label) for op, label in {
         "Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
         "Exp": "exp", "Log": "log", "Neg": "neg", "Pow": "pow", "Sqrt": "sqrt", "Reciprocal": "reciprocal",
         "Erf": "erf", "Cos": "cos", "Sin": "sin", "Abs": "abs", "Where": "select", "Sum": "add", "Max": "max",
         "Min": "min", "Equal": "equal", "Less": "less", "LessOrEqual": "less_equal", "Greater": "greater",
         "GreaterOrEqual": "greater_equal", "And": "and", "Or": "or", "Not": "not", "Floor": "floor", "Swish": "silu",
+        "Ceil": "ceil", "Round": "round", "Sign": "sign", "Softplus": "softplus", "Softsign": "softsign", "Tan": "tan",
+        "Atan": "atan", "Asin": "asin", "Acos": "acos", "Sinh": "sinh", "Cosh": "cosh",
     }.items()},
 }  # fmt: skip

@@ -186,6 +186,18 @@ class OperationBuilder(TensorBuilder):
         new = (*batch, a[-2], b[-1])
         return self._make("gemm", None, [left, right], new, len(new) - 1, "", name)
 
+    def windows(self, x: str, geometry: Mapping[str, Sequence[int]], groups: int, name: str) -> str:
+        """View (samples, channels, *sizes) as rows of windows: (groups, windows, channels / groups * kernel).
+
+        ``geometry`` has kernel, stride, dilation, before and after; one group has no dimension of its own.
+        """
+        samples, channels, *sizes = self.dimensions(x)
+        geometry = {**geometry, "sizes": sizes}
+        rows, columns = samples * prod(window_counts(sizes, geometry)), channels // groups * prod(geometry["kernel"])
+        batch = (groups,) if groups > 1 else ()
+        how = encode_parameters(**geometry, groups=groups)
+        return self._make("transpose", "windows", [x], (*batch, rows, columns), len(batch) + 1, how, name)
+
     def convolution(self, x: str, weight: str, geometry: Mapping[str, Sequence[int]], groups: int, name: str) -> str:
         """Convolve (samples, channels, *sizes) by (results, channels / groups, *kernel).
 
@@ -199,12 +211,10 @@ class OperationBuilder(TensorBuilder):
         if groups == channels == results:
             how = encode_parameters(**geometry)
             return self._make("elementwise", "depthwise", [x, weight], (samples, results, *out), 1, how, name)
-        rows, columns = samples * prod(out), inner * prod(kernel)
+        seen = self.windows(x, geometry, groups, f"{name}.windows")
         batch = (groups,) if groups > 1 else ()
-        how = encode_parameters(**geometry, groups=groups)
-        seen = self._make("transpose", "windows", [x], (*batch, rows, columns), len(batch) + 1, how, f"{name}.windows")
         order = (0, 2, 1) if batch else (1, 0)
-        kernels = self.reshape(weight, (*batch, results // groups, columns), f"{name}.kernels")
+        kernels = self.reshape(weight, (*batch, results // groups, inner * prod(kernel)), f"{name}.kernels")
         made = self.product(seen, self.permute(kernels, order, f"{name}.weights"), name)
         if batch:
             made = self.permute(made, (1, 0, 2), f"{name}.groups")

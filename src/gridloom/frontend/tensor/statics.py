@@ -55,8 +55,11 @@ class Operands:
         if isinstance(value, str):
             return value
         if not isinstance(value, Static):
-            return self.builder.number(float(value) if not isinstance(value, bool | int) else int(value))
-        if value.value is not None and value.dimensions == ():
+            if np.isfinite(value):
+                return self.builder.number(float(value) if not isinstance(value, bool | int) else int(value))
+            # A graph holds finite numbers only; others are live-ins.
+            value = Static("infinity", (), np.asarray(value, dtype=np.float32))
+        if value.value is not None and value.dimensions == () and np.isfinite(value.value):
             return self.builder.number(_plain(value.value))
         if id(value) not in self._nodes:
             self._nodes[id(value)] = self.builder.stored(value.name, value.value, value.dimensions)

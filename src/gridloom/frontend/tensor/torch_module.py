@@ -20,20 +20,14 @@ from gridloom.frontend.python.module_file import execute
 from gridloom.frontend.tensor.graph import Shape
 from gridloom.frontend.tensor.operations import OperationBuilder
 from gridloom.frontend.tensor.statics import ImportedNetwork, Operands, Static
-from gridloom.frontend.tensor.torch_operators import OPERATORS
+from gridloom.frontend.tensor.torch_operators import OPERATORS as ON_ELEMENTS
+from gridloom.frontend.tensor.torch_pictures import PICTURES, WHOLE
 
 #: Operators that check something while a module is traced and compute nothing.
 _CHECKS: Final = ("_assert", "sym_", "_check")
-#: Operators that work on pictures.
-_ON_PICTURES: Final = frozenset(
-    [
-        "convolution",
-        "max_pool2d_with_indices",
-        "avg_pool2d",
-        "_adaptive_avg_pool2d",
-        "_native_batch_norm_legit_no_training",
-    ]
-)
+OPERATORS: Final = {**ON_ELEMENTS, **PICTURES}
+#: Operators whose inputs of four dimensions are pictures.
+_ON_PICTURES: Final = frozenset([*PICTURES, "_native_batch_norm_legit_no_training"])
 
 
 def read_spec(text: str) -> Dfg:
@@ -85,6 +79,10 @@ def import_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module")
             table = torch.export.default_decompositions()
             # Attention's softmax stays one operation; the rows that it guards against are zeros in ours as well.
             table.pop(torch.ops.aten._safe_softmax.default, None)
+            # So do interpolation and windows, whose decomposition picks elements by several tensors of positions.
+            for operator in (getattr(torch.ops.aten, kept) for kept in WHOLE):
+                for overload in operator.overloads():
+                    table.pop(getattr(operator, overload), None)
             program = torch.export.export(module.eval(), inputs).run_decompositions(table)
             return _Reader(name, program).read()
     except SourceError:
@@ -147,7 +145,11 @@ class _Reader:
         if op.startswith(_CHECKS):
             return
         if op == "getitem":
-            self.made[node] = self.made[node.args[0]][node.args[1]]
+            results, k = self.made[node.args[0]], node.args[1]
+            if k >= len(results):
+                what = f"result {k} of operator {_operator(node.args[0])!r} ({node.args[0].name})"
+                raise SourceError(f"{what} is not one that is lowered", where=self.builder.name)
+            self.made[node] = results[k]
             return
         read = [self.made[a] for a in node.all_input_nodes if a in self.made]
         if not any(isinstance(value, str) for value in _flat(read)):

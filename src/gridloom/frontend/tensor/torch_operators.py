@@ -1,18 +1,23 @@
 """What the core operators of PyTorch become: a function for each, in one table.
 
+Operators on pictures (convolutions, pooling, interpolation) have a file of their own, `torch_pictures`.
+
 A function gets a reader and the call; it returns the value of the call, or a tuple of values where the operator has
 several results. `Call` fetches arguments by position or name, as nodes or as numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Final, Protocol
+
+import numpy as np
 
 from gridloom.dfg.tensor_values import encode_parameters
 from gridloom.errors import SourceError
 from gridloom.frontend.tensor.graph import Shape
-from gridloom.frontend.tensor.operations import OperationBuilder, window_counts
+from gridloom.frontend.tensor.operations import OperationBuilder
+from gridloom.frontend.tensor.resampling import along_axis
 from gridloom.frontend.tensor.statics import Static
 
 Value = str | Static
@@ -170,10 +175,10 @@ def _addmm(call: Call) -> Result:
     if call.value(3, 1, "beta") != 1 or call.value(4, 1, "alpha") != 1:
         raise call.refuse("has factors other than 1")
     product = call.builder.product(call.node(1), call.weights(2), call.name)
-    return _biased(call, product, call.node(0))
+    return biased(call, product, call.node(0))
 
 
-def _biased(call: Call, product: str, bias: str, axis: int = -1) -> str:
+def biased(call: Call, product: str, bias: str, axis: int = -1) -> str:
     """Add a vector to a product, or a tensor where it is none."""
     if len(call.builder.dimensions(bias)) != 1:
         return call.builder.apply("add", [product, bias], f"{call.name}.bias")
@@ -183,18 +188,7 @@ def _biased(call: Call, product: str, bias: str, axis: int = -1) -> str:
 def _linear(call: Call) -> Result:
     weight = call.node(1)
     product = call.builder.product(call.node(0), call.builder.permute(weight, (1, 0), f"{call.name}.weight"), call.name)
-    return product if call.value(2) is None else _biased(call, product, call.node(2))
-
-
-def _convolution(call: Call) -> Result:
-    stride, padding, dilation, transposed, _, groups = (call.value(k) for k in range(3, 9))
-    if transposed:
-        raise call.refuse("is a transposed convolution")
-    sizes = len(stride)
-    padding = list(padding) * (sizes if len(padding) == 1 else 1)
-    geometry = {"stride": stride, "dilation": dilation, "before": padding, "after": padding}
-    made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return made if call.value(2) is None else _biased(call, made, call.node(2), 1)
+    return product if call.value(2) is None else biased(call, product, call.node(2))
 
 
 def _layer_norm(call: Call) -> Result:
@@ -237,6 +231,19 @@ def _batch_norm(call: Call) -> Result:
     return (call.builder.along("elementwise", "batch_norm", operands, call.name, how),)
 
 
+def _instance_norm(call: Call) -> Result:
+    """Normalise each channel of each sample by itself; torch writes samples and channels as the channels of one."""
+    x = call.node(0)
+    samples, channels, *_ = call.builder.dimensions(x)
+    if samples != 1 or isinstance(call.value(4), bool):
+        raise call.refuse("normalises by the statistics of a batch")
+    extra = {"scale": call.value(1), "shift": call.value(2)}
+    operands = [x, *(call.computed(value) for value in extra.values() if value is not None)]
+    flags = {key: int(value is not None) for key, value in extra.items()}
+    how = encode_parameters(groups=channels, eps=float(call.value(5)), **flags)
+    return (call.builder.along("norm", None, operands, call.name, how),)
+
+
 def _softmax(call: Call) -> Result:
     return call.builder.along("softmax", None, [call.node(0)], call.name, encode_parameters(axis=call.value(1)))
 
@@ -244,43 +251,6 @@ def _softmax(call: Call) -> Result:
 def _log_softmax(call: Call) -> Result:
     made = call.builder.along("softmax", None, [call.node(0)], call.name, encode_parameters(axis=call.value(1)))
     return call.builder.apply("log", [made], f"{call.name}.log")
-
-
-def _pool_geometry(call: Call, positions: tuple[int, int, int, int]) -> Mapping[str, Sequence[int]]:
-    """Kernel, stride, padding and dilation of a pooling; windows that ``ceil_mode`` adds reach into more padding."""
-    sizes = call.builder.dimensions(call.node(0))[2:]
-    kernel, stride, padding, dilation = (call.value(k) if k >= 0 else [1] for k in positions)
-    kernel, padding, dilation = (
-        list(given or [default]) * (len(sizes) if len(given or [0]) == 1 else 1)
-        for given, default in ((kernel, 1), (padding, 0), (dilation, 1))
-    )
-    stride = list(stride) * (len(sizes) if len(stride) == 1 else 1) if stride else kernel
-    geometry = {"kernel": kernel, "stride": stride, "dilation": dilation, "before": padding, "after": list(padding)}
-    for k, wanted in enumerate(call.dimensions[2:]):
-        while window_counts(sizes, geometry)[k] < wanted:
-            geometry["after"][k] += 1
-    return geometry
-
-
-def _max_pool(call: Call) -> Result:
-    return (call.builder.pool("max_pool", call.node(0), _pool_geometry(call, (1, 2, 3, 4)), call.name),)
-
-
-def _mean_pool(call: Call) -> Result:
-    if call.value(6) is not None:
-        raise call.refuse("divides by a number of its own (divisor_override)")
-    geometry = _pool_geometry(call, (1, 2, 3, -1))
-    return call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=int(call.value(5, True)))
-
-
-def _adaptive_mean_pool(call: Call) -> Result:
-    """Mean of equal windows; sizes that do not divide are refused."""
-    sizes, wanted = call.builder.dimensions(call.node(0))[2:], call.dimensions[2:]
-    if any(size % count for size, count in zip(sizes, wanted)):
-        raise call.refuse(f"pools {sizes} to {wanted}, which does not divide")
-    kernel, zeros = [size // count for size, count in zip(sizes, wanted)], [0] * len(sizes)
-    geometry = {"kernel": kernel, "stride": kernel, "dilation": [1] * len(sizes), "before": zeros, "after": zeros}
-    return call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=1)
 
 
 def _reduce(label: str) -> Callable[[Call], Result]:
@@ -292,6 +262,41 @@ def _reduce(label: str) -> Callable[[Call], Result]:
         return call.builder.reduce(label, call.node(0), axes, bool(call.value(2, False, "keepdim")), call.name)
 
     return run
+
+
+def _extreme(label: str) -> Callable[[Call], Result]:
+    """The largest or smallest element: of two tensors, of all, or along a dimension, where positions are not told."""
+
+    def run(call: Call) -> Result:
+        axis, b = call.value(1, None, "dim"), call.builder
+        if axis is None:
+            return b.reduce(label, call.node(0), [], False, call.name)
+        if isinstance(axis, int):
+            return (b.reduce(label, call.node(0), [axis], bool(call.value(2, False, "keepdim")), call.name),)
+        return b.apply(label, [call.node(0), call.node(1)], call.name)
+
+    return run
+
+
+def _vector_norm(call: Call) -> Result:
+    """The length of vectors: the root of the sum of squares, the sum of magnitudes, or the largest magnitude."""
+    order, axes, keep = call.value(1, 2, "ord"), call.value(2, None, "dim"), bool(call.value(3, False, "keepdim"))
+    x, b, name = call.node(0), call.builder, call.name
+    axes = [axes] if isinstance(axes, int) else axes or []
+    if order == 2:
+        total = b.reduce("sum", b.apply("mul", [x, x], f"{name}.squares"), axes, keep, f"{name}.sum")
+        return b.apply("sqrt", [total], name)
+    labels = {1: "sum", float("inf"): "max", float("-inf"): "min"}
+    if order not in labels:
+        raise call.refuse(f"has order {order}")
+    return b.reduce(labels[order], b.apply("abs", [x], f"{name}.abs"), axes, keep, name)
+
+
+def _running_sum(call: Call) -> Result:
+    """The sum of all elements up to each one: a product with a triangle of ones."""
+    x, axis = call.node(0), call.value(1, None, "dim")
+    size = call.builder.dimensions(x)[axis]
+    return along_axis(call.builder, x, axis, np.tri(size, dtype=np.float32), call.name)
 
 
 def _variance(call: Call) -> Result:
@@ -317,6 +322,21 @@ def _two(label: str, *, swapped: bool = False) -> Callable[[Call], Result]:
         return call.builder.apply(label, operands[::-1] if swapped else operands, call.name)
 
     return run
+
+
+def _divide(call: Call) -> Result:
+    """A quotient, rounded where the call says so."""
+    rounding = call.value(9, None, "rounding_mode")
+    label = "floor_div" if rounding == "floor" else "div"
+    made = call.builder.apply(label, [call.node(0), call.node(1)], call.name)
+    return call.builder.apply("trunc", [made], f"{call.name}.whole") if rounding == "trunc" else made
+
+
+def _elu(call: Call) -> Result:
+    """Exponential linear units; the two factors around are those of SELU."""
+    names = ("alpha", "scale", "input_scale")
+    how = encode_parameters(**{key: float(call.value(k, 1.0, key)) for k, key in enumerate(names, 1)})
+    return call.builder.apply("elu", [call.node(0)], call.name, how)
 
 
 def _gelu(call: Call) -> Result:
@@ -365,18 +385,23 @@ OPERATORS: Final[dict[str, Callable[[Call], Result]]] = {
     "permute": _permute, "transpose": _transpose, "t": _transpose, "expand": _expand, "slice": _slice,
     "select": _select, "unbind": _unbind, "cat": _cat, "stack": _stack, "repeat": _repeat, "constant_pad_nd": _pad,
     "flip": _flip, "embedding": _embedding, "index_select": _index_select, "index": _index, "linear": _linear,
-    "convolution": _convolution, "_fused_rms_norm": _fused_rms_norm, "rms_norm": _rms_norm,
-    "native_group_norm": _group_norm,
+    "_fused_rms_norm": _fused_rms_norm, "rms_norm": _rms_norm, "native_group_norm": _group_norm,
+    "_native_batch_norm_legit": _instance_norm,
     "_native_batch_norm_legit_no_training": _batch_norm, "_log_softmax": _log_softmax,
-    "max_pool2d_with_indices": _max_pool, "avg_pool2d": _mean_pool, "_adaptive_avg_pool2d": _adaptive_mean_pool,
     "mean": _reduce("mean"), "sum": _reduce("sum"), "amax": _reduce("max"), "amin": _reduce("min"),
-    "any": _reduce("any"), "var": _variance, "gelu": _gelu, "leaky_relu": _leaky, "where": _where,
+    "any": _reduce("any"), "prod": _reduce("product"), "var": _variance,
+    "max": _extreme("max"), "min": _extreme("min"), "linalg_vector_norm": _vector_norm, "cumsum": _running_sum,
+    "elu": _elu, "gelu": _gelu, "leaky_relu": _leaky, "where": _where,
     "masked_fill": _masked_fill, "full_like": _filled(None), "zeros_like": _filled(0.0), "ones_like": _filled(1.0),
     "relu": _one("relu"), "tanh": _one("tanh"), "sigmoid": _one("sigmoid"), "silu": _one("silu"), "exp": _one("exp"),
     "log": _one("log"), "neg": _one("neg"), "sqrt": _one("sqrt"), "rsqrt": _one("rsqrt"), "erf": _one("erf"),
     "reciprocal": _one("reciprocal"), "cos": _one("cos"), "sin": _one("sin"), "abs": _one("abs"),
-    "logical_not": _one("not"), "bitwise_not": _one("not"), "floor": _one("floor"),
-    "add": _two("add"), "sub": _two("sub"), "rsub": _two("sub", swapped=True), "mul": _two("mul"), "div": _two("div"),
+    "logical_not": _one("not"), "bitwise_not": _one("not"), "floor": _one("floor"), "ceil": _one("ceil"),
+    "trunc": _one("trunc"), "round": _one("round"), "sign": _one("sign"), "log1p": _one("log1p"), "log2": _one("log2"),
+    "log10": _one("log10"), "expm1": _one("expm1"), "exp2": _one("exp2"), "tan": _one("tan"), "atan": _one("atan"),
+    "asin": _one("asin"), "acos": _one("acos"), "sinh": _one("sinh"), "cosh": _one("cosh"), "erfc": _one("erfc"),
+    "remainder": _two("remainder"), "fmod": _two("fmod"), "atan2": _two("atan2"), "logical_xor": _two("not_equal"),
+    "add": _two("add"), "sub": _two("sub"), "rsub": _two("sub", swapped=True), "mul": _two("mul"), "div": _divide,
     "pow": _two("pow"), "maximum": _two("max"), "minimum": _two("min"), "eq": _two("equal"), "ne": _two("not_equal"),
     "lt": _two("less"), "le": _two("less_equal"), "gt": _two("greater"), "ge": _two("greater_equal"),
     "logical_and": _two("and"), "logical_or": _two("or"), "bitwise_and": _two("and"), "bitwise_or": _two("or"),
