@@ -25,6 +25,7 @@ from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.nest.jamming import moves_of
+from gridloom.frontend.c.nest.turns import rows_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
@@ -39,6 +40,7 @@ from gridloom.frontend.loops.jam import jam
 from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result, readable
 from gridloom.frontend.loops.prologue import needed
 from gridloom.frontend.loops.reduction import reduce
+from gridloom.frontend.loops.rows import run_along
 
 
 def translate(
@@ -51,14 +53,16 @@ def translate(
     streams: bool = False,
     reduced: bool = True,
     jammed: int = 1,
+    turns: int = 0,
 ) -> CLoop:
     """The graph of a region. SourceError with file and line for what the array cannot do.
 
     With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses. With
     ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`). With
-    ``jammed`` above 1, so many iterations of the loop around run side by side.
+    ``jammed`` above 1, so many iterations of the loop around run side by side. ``turns`` is how often the inner loop of
+    a nest runs at least, whenever it is entered, where whoever starts the nest has seen to it.
     """
-    return _Translation(module, region, file, name, sizes, streams, reduced, jammed).run()
+    return _Translation(module, region, file, name, sizes, streams, reduced, jammed, turns).run()
 
 
 class _Translation:
@@ -78,6 +82,7 @@ class _Translation:
         streams: bool,
         reduced: bool,
         jammed: int,
+        turns: int,
     ) -> None:
         self.module = module
         self.region = region
@@ -100,7 +105,7 @@ class _Translation:
             self.body, region, self.pointers, self.predicates, self.value, self._runs,
             lambda: self.nest.fresh, lambda: self.nest.count(),
         )  # fmt: skip
-        self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of)
+        self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of, turns)
         self.wide_values = WideValues(
             self.body, region, self.wide, self.predicates, self.nest, self.liveins, self._runs, self._poison
         )
@@ -155,10 +160,15 @@ class _Translation:
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
+        if self.nest.is_even and self.reduced and self.nest.turn is not None:
+            rows = rows_of(self.nest.turn, self.nest.counters | self.indexing.counters)
+            if rows is not None:
+                run_along(self.body, rows)
         # Orders name nodes, so that all accesses have to be translated before.
         kept, overlaps = orders(
-            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None
-        )
+            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None,
+            self.nest.meetings,
+        )  # fmt: skip
         if self.streams is None:
             self.body.orders = kept
         else:
@@ -326,13 +336,19 @@ class _Translation:
         turned = self.nest.turned(phi)
         if turned is not None:
             return turned
+        outer = self.nest.passed_through(phi)
+        if outer is not None:
+            first = self.body.carried[self.carried[outer].name].initial
+            carried = self.carried[phi] = self.body.recur(phi.name, LiveIn(first) if isinstance(first, str) else first)
+            self.body.ranges[carried] = self.body.range(self.carried[outer])
+            return carried
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
         self.carried[phi] = carried
         first = self.region.initial(phi)
         start = self.value(first) if first is not None else self.liveins.start_of(phi)
-        return self.body.select(self.nest.fresh, start, carried, phi.name)
+        return self.nest.begun(start, carried, phi.name)
 
     def _close(self) -> None:
         """Tie every carried value to what the iteration leaves.
@@ -363,6 +379,7 @@ class _Translation:
                 if self.reduced and step is not None and phi.type == "i32":
                     # A select behind the addition would be part of the recurrence.
                     amount = self.body.select(self._runs(region.loop.latches[0]), Const(wrap(step)), Const(0))
+                    self.nest.counters[self.carried[phi].name] = wrap(step)
                     return self.body.emit("add", self.value(phi), amount)
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after
@@ -465,7 +482,7 @@ class _Translation:
         self.body.ranges[made] = array.range
         if region.before_inner(item.block) and not repeats:
             held = self.body.recur(f"{item.name}_held", 0)
-            loaded = self.body.select(self.nest.fresh, made, held)
+            loaded = self.nest.begun(made, held)
             self.body.carried[held.name].next = loaded
         if access.size < array.size:
             loaded = self.body.emit("lshr", loaded, Const(8 * access.part))
