@@ -215,10 +215,13 @@ static gl_pattern pattern_of(const resident *r) {
 /* Writes what a resident holds back to memory. The core's cache may hold older words afterwards. */
 static int write_back(uint32_t number) {
   gl_epoch++;
-  int error = gl_flying ? gl_idle() : 0;
+  int error = gl_ready();
   if (error) return error;
   gl_pattern p = pattern_of(&residents[number]);
-  gl_start_write(0, &p, residents[number].place);
+  /* The channel is described while the last launch still runs. */
+  describe(GL_WRITE, described[1][0], &p, residents[number].place);
+  if (gl_flying && (error = gl_idle())) return error;
+  REG(GL_START) = 1u << 16;
   error = gl_wait_channels();
   gl_dirty &= ~(1u << number);
   return error;
@@ -368,8 +371,10 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
   }
 }
 
-/* Begin to load an image into a bank of its own. */
-static int request_image(gl_image *image) {
+/* Begin to load an image into a bank of its own, once no other one is being loaded. */
+int gl_request(gl_image *image) {
+  int error = gl_wait_load();
+  if (error) return error;
   image->bank = next_bank++ % GL_BANKS;
   image->loading = 1;
   return gl_load(image->words, image->count, image->bank);
@@ -378,7 +383,7 @@ static int request_image(gl_image *image) {
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams) {
   int error;
   if (!image->loaded) {
-    if (!image->loading && (error = request_image(image))) return error;
+    if (!image->loading && (error = gl_request(image))) return error;
     if ((error = gl_wait_load())) return error;
     image->loaded = 1;
   }
@@ -390,7 +395,7 @@ int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t stream
 int gl_prefetch(gl_image *image) {
   gl_image *next = image->next;
   image->next = 0;
-  return !next || next->loading ? 0 : request_image(next);
+  return !next || next->loading ? 0 : gl_request(next);
 }
 
 int gl_run(gl_image *image, uint32_t loop, uint32_t iterations) {
@@ -414,7 +419,8 @@ int gl_fail(int error) {
 
 /* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. */
 static int settle_all(int forget) {
-  int error = gl_flying ? gl_idle() : 0;
+  /* What has to go back waits for the end of launches itself. */
+  int error = gl_flying && !gl_dirty ? gl_idle() : 0;
   if (!error) error = flush_all(forget);
   if (gl_stale) {
     refresh_cache();
