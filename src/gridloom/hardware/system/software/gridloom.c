@@ -99,13 +99,8 @@ static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
 }
 
 static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
-  tell(at, held, GL_ADDRESS / 4, (uint32_t)p->address);
-  tell(at, held, GL_FORMAT / 4, p->format);
-  tell(at, held, GL_COUNT / 4, p->count);
-  tell(at, held, GL_STRIDE / 4, p->stride);
-  tell(at, held, GL_ROWS / 4, p->rows);
-  tell(at, held, GL_ROW_STRIDE / 4, p->row_stride);
-  tell(at, held, GL_PLACE / 4, place);
+  const uint32_t words[] = {(uint32_t)p->address, p->format, p->count, p->stride, p->rows, p->row_stride, place};
+  for (uint32_t k = 0; k < sizeof words / sizeof *words; k++) tell(at, held, k, words[k]);
 }
 
 void gl_stream(uint32_t side, uint32_t channel, uint32_t format, uint32_t count, uint32_t stride) {
@@ -317,14 +312,33 @@ static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count
   return 1;
 }
 
+/* Begin to bring an array while the others are placed, where nothing speaks against it. */
+static int bring_early(const gl_array *a, const gl_bound *b) {
+  resident *r = &residents[b->resident];
+  if (r->valid || r->overlaps || a->host_writes || gl_flying) return 0;
+  int error = gl_wait_channels();
+  if (error) return error;
+  gl_pattern p = pattern_of(r);
+  gl_start_read(0, &p, r->place);
+  r->valid = 1;
+  return 0;
+}
+
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count) {
   for (uint32_t again = 0;; again++) {
-    uint32_t k = 0;
-    while (k < count && (!arrays[k].used || place_array(&arrays[k], pointers[k], &bound[k]))) k++;
+    uint32_t k, first = 1;
+    int error = 0;
+    for (k = 0; k < count; k++) {
+      if (!arrays[k].used) continue;
+      if (!place_array(&arrays[k], pointers[k], &bound[k])) break;
+      if (first && (error = bring_early(&arrays[k], &bound[k]))) return gl_fail(error);
+      first = 0;
+    }
     if (k == count) break;
     /* The data memory is full: what it holds goes back, and this loop has all of it. */
     if (again || find_piece(pointers[k] + arrays[k].offset) == PIECES) return 0;
-    int error = flush_all(1);
+    error = gl_wait_channels();
+    if (!error) error = flush_all(1);
     if (error) return gl_fail(error);
     resident_count = 0;
     free_word = GL_SPILL_WORDS;
