@@ -18,7 +18,8 @@ def generated_nest(seed: int) -> str:
     head = f"int k = {first}; k < m; k++" if step > 0 else f"int k = m; k > {first}; k--"
     lines = ["int f(const int *restrict x, const short *restrict h, int *restrict y, unsigned char *restrict z,",
              "      int n, int m, int w) {", "  int sum = 3, best = -1, place = 0;",
-             f"  for (int i = {rng.choice((0, 0, 1, 3))}; i < n; i++) {{", f"    int near = i + {rng.randrange(4)};"]  # fmt: skip
+             f"  for (int i = {rng.choice((0, 0, 1, 3))}; i < n; i++) {{",
+             f"    int near = i + {rng.randrange(4)};"]  # fmt: skip
     if rng.random() < 0.4:
         lines.append(f"    int row = {rng.choice(('i * 3', 'i', 'w - i'))};")
     else:
@@ -47,7 +48,8 @@ def _body(rng: random.Random) -> list[str]:
             lines.append(rng.choice(("near += a;", "near = near < a ? near + 1 : a;", "near = (near ^ a) + row;")))
         elif kind == "y":
             place = rng.choice(index)
-            lines.append(f"y[{place}] = {rng.choice(('a', 'near', f'y[{place}] + a', f'y[{rng.choice(index)}] + row'))};")
+            values = ("a", "near", f"y[{place}] + a", f"y[{rng.choice(index)}] + row")
+            lines.append(f"y[{place}] = {rng.choice(values)};")
         elif kind == "y2":
             lines.append(f"near += y[{rng.choice(index)}];")
         else:

@@ -75,7 +75,8 @@ def _rewritten(program: FunctionProgram, function: str, path: Path, arch: Arch, 
     plain = program_ir(program)
     found = scanned(plain, path, function)
     ir, old = (plain, frozenset[str]()) if found is None else (found.ir, found.old)
-    for factor in JAM_FACTORS:
+    # With streams only innermost loops are launched.
+    for factor in JAM_FACTORS if memory_of(arch) == "arrays" else JAM_FACTORS[:-1]:
         jam = jammed(ir, path, function, factor)
         if jam is None:
             continue

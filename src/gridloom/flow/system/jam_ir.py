@@ -12,8 +12,8 @@ and the next one loaded. The jammed nest stands before the old one, which runs t
 It is done for nests whose outer loop counts by ones to a bound, around an inner loop of one block that each outer
 iteration enters, with straight code around it, and where no order of memory accesses changes that matters.
 
-With one copy nothing is jammed, and no order changes. What is gained is a nest that enters its inner loop in every outer
-iteration, and whose inner loop runs at least :data:`TURNS` times: both are asked once, before the nest.
+With one copy nothing is jammed, and no order changes. What is gained is a nest that enters its inner loop in every
+outer iteration, and whose inner loop runs at least :data:`TURNS` times: both are asked once, before the nest.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Jammed:
 def jammed(ir: str, path: Path, function: str, factor: int) -> Jammed | None:
     """The module with every nest of a function jammed that can be; None where there is none.
 
-    With a ``factor`` of 1 the nests are only told apart from those whose inner loop is short or not entered. ``path`` is the file that messages name. Costs an optimisation by clang, 0.1 to 0.3 s.
+    With a ``factor`` of 1 the nests are only told apart from those whose inner loop is short or not entered. ``path``
+    is the file that messages name. Costs an optimisation by clang, 0.1 to 0.3 s.
     """
     module = read_module(ir, str(path))
     text = parse(ir, keep=True)
@@ -157,7 +158,8 @@ class _Jam:
         if self.factor > 1:
             refuse_crossings(self.module, self.loop, (parts[0], parts[1], parts[2]))
             self._check_values()
-        self.turns, self.length = _turns(trip)
+        else:
+            self.turns, self.length = _turns(trip)
         self._build()
 
     def _record(self, line: str) -> Instruction:
@@ -373,7 +375,7 @@ def _name(line: str) -> str:
 
 
 def _turns(trip: Trip) -> tuple[int, list[str]]:
-    """How often an inner loop runs at least, and the lines that ask for it in ``%gl.long.#``; none where it is known."""
+    """How often an inner loop runs at least, and the lines that ask for it in ``%gl.long.#``; none if that is known."""
     start, bound = trip.start, trip.bound
     if isinstance(start, Constant) and isinstance(bound, Constant):
         return max(1, min(TURNS, trip.number(start.value, bound.value))), []

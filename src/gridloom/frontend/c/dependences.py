@@ -73,7 +73,10 @@ def orders(
             if first.address.base is second.address.base:
                 table = outer if first in outer and second in outer else motions
                 better = known(first, second) if first.array is second.array else None
-                kept += _within(first, second, table[first], table[second]) if better is None else _kept(first, second, better)
+                if better is None:
+                    kept += _within(first, second, table[first], table[second])
+                else:
+                    kept += _kept(first, second, better)
             elif may_overlap(first, second):
                 kept += _kept(first, second, ANYWHERE)
                 pair = (first.array.name, second.array.name)

@@ -25,10 +25,10 @@ from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.loops import Loop
 from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.nest.jamming import moves_of
-from gridloom.frontend.c.nest.turns import rows_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.c.safe_loads import is_safe
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
 from gridloom.frontend.c.wide_integers.elements import WideElements
@@ -40,7 +40,6 @@ from gridloom.frontend.loops.jam import jam
 from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result, readable
 from gridloom.frontend.loops.prologue import needed
 from gridloom.frontend.loops.reduction import reduce
-from gridloom.frontend.loops.rows import run_along
 
 
 def translate(
@@ -160,10 +159,8 @@ class _Translation:
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
-        if self.nest.is_even and self.reduced and self.nest.turn is not None:
-            rows = rows_of(self.nest.turn, self.nest.counters | self.indexing.counters)
-            if rows is not None:
-                run_along(self.body, rows)
+        if self.reduced:
+            self.nest.run_along(self.indexing.counters)
         # Orders name nodes, so that all accesses have to be translated before.
         kept, overlaps = orders(
             accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None,
@@ -338,8 +335,8 @@ class _Translation:
             return turned
         outer = self.nest.passed_through(phi)
         if outer is not None:
-            first = self.body.carried[self.carried[outer].name].initial
-            carried = self.carried[phi] = self.body.recur(phi.name, LiveIn(first) if isinstance(first, str) else first)
+            known = self.body.carried[self.carried[outer].name].initial
+            carried = self.carried[phi] = self.body.recur(phi.name, LiveIn(known) if isinstance(known, str) else known)
             self.body.ranges[carried] = self.body.range(self.carried[outer])
             return carried
         carried = self.body.recur(phi.name, 0)
@@ -473,7 +470,7 @@ class _Translation:
         item, region = access.item, self.region
         repeats = region.before_inner(item.block) and not self._is_written(access)
         runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
-        if runs != TRUE and not self._is_safe(access):
+        if runs != TRUE and not is_safe(access, self.accesses.values(), region, self._always_runs):
             # A load that should not happen may point anywhere: it reads element 0 instead, and nothing uses it.
             index = self.body.select(runs, index, Const(0))
         made = self.body.access("load", array.name, index, hint=f"load_{array.name}")
@@ -492,34 +489,6 @@ class _Translation:
         """True when a store of the loop may touch the array of an access."""
         return any(
             other.is_store and (other.array is access.array or may_overlap(access, other))
-            for other in self.accesses.values()
-        )
-
-    def _is_safe(self, access: Access) -> bool:
-        """True when the same element (or another member of its struct) is accessed anyway, or is one that exists."""
-        array = access.array
-        assert array is not None
-        if not access.place.terms:
-            return 0 <= (access.place.constant - array.offset) // array.stride < array.length
-        start = access.place.constant - array.offset
-        same = [
-            other.item.block
-            for other in self.accesses.values()
-            if other.array is array
-            and other.place.terms == access.place.terms
-            and other.place.constant == access.place.constant
-        ]
-        # Every way through the body may have an access of its own, as the cases of a switch do.
-        if self.region.inner is None and self.region.is_covered(same):
-            return True
-        return any(
-            other is not access
-            and other.address.base is access.address.base
-            and other.array is not None
-            and other.array.stride == array.stride
-            and other.place.terms == access.place.terms
-            and other.place.constant - other.array.offset == start
-            and self._always_runs(other.item.block)
             for other in self.accesses.values()
         )
 

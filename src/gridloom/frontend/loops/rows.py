@@ -1,8 +1,8 @@
 """Values of a flattened nest that move evenly along a row and evenly from row to row, as running sums.
 
-In ``out[y * width + x]`` the index moves by 1 in each iteration of the inner loop, and by ``width`` in each of the outer
-one. Computed from both counters it costs a product and two sums in every iteration, and the outer counter costs a test
-for the row's end, a select and a sum. As a running sum it costs one addition of an amount that two counters with the
+In ``out[y * width + x]`` the index moves by 1 in each iteration of the inner loop, and by ``width`` in each of the
+outer one. Computed from both counters it costs a product and two sums in every iteration, and the outer counter costs a
+test for the row's end, a select and a sum. As a running sum it costs one addition of an amount that values with the
 same steps share: 1 along the row, ``width - (length - 1)`` where a new row begins. Where both are the same number, the
 nest is one long row, and nothing of its two loops is left.
 """

@@ -7,18 +7,19 @@ recurrence that is longer than its distance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access
 from gridloom.frontend.c.dependences import motion
 from gridloom.frontend.c.indexing import scaled
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.nest.turns import Turn, outside, turn_of
+from gridloom.frontend.c.nest.turns import Turn, outside, rows_of, turn_of
 from gridloom.frontend.c.region import Region
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import TRUE, Carried, LiveIn, Operand
 from gridloom.frontend.loops.prologue import Prologue
+from gridloom.frontend.loops.rows import run_along
 
 
 class Nest:
@@ -76,6 +77,13 @@ class Nest:
         if self.is_even and self.turn is not None:
             return self.body.emit("select", self.turn.count, later, first, hint=hint)
         return self.body.select(self.fresh, first, later, hint)
+
+    def run_along(self, pointers: Mapping[str, int]) -> None:
+        """Let values that move evenly along rows be running sums; ``pointers`` are more counters of the outer loop."""
+        if self.is_even and self.turn is not None:
+            rows = rows_of(self.turn, self.counters | dict(pointers))
+            if rows is not None:
+                run_along(self.body, rows)
 
     def passed_through(self, phi: Instruction) -> Instruction | None:
         """The phi of the outer loop that a phi of the inner one goes on with, from row to row; None where it does not.
@@ -148,7 +156,6 @@ class Nest:
             return move.constant if not move.terms else None
 
         return step
-
 
     def meetings(self, first: Access, second: Access) -> tuple[tuple[bool, int], ...] | None:
         """When two accesses of one array meet, as for one loop; None where that is not known for rows.

@@ -8,6 +8,8 @@
 
 static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
+/* Set while an image may be on its way whose end nobody has waited for. */
+static uint32_t requested;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
 uint32_t gl_loop, gl_iterations, gl_bank, gl_streams;
@@ -58,7 +60,7 @@ int gl_open(void) {
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
   gl_described++;
   gl_loop = 0;
-  next_bank = 0;
+  next_bank = requested = 0;
   return 0;
 }
 
@@ -387,8 +389,9 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
 
 /* Begin to load an image into a bank of its own, once no other one is being loaded. */
 int gl_request(gl_image *image) {
-  int error = gl_wait_load();
+  int error = requested ? gl_wait_load() : 0;
   if (error) return error;
+  requested = 1;
   image->bank = next_bank++ % GL_BANKS;
   image->loading = 1;
   return gl_load(image->words, image->count, image->bank);
@@ -399,6 +402,7 @@ int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t stream
   if (!image->loaded) {
     if (!image->loading && (error = gl_request(image))) return error;
     if ((error = gl_wait_load())) return error;
+    requested = 0;
     image->loaded = 1;
   }
   choose(image->bank, iterations, streams);
