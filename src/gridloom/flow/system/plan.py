@@ -30,6 +30,8 @@ LAUNCH_CYCLES: Final = 200
 SHARED_CYCLES: Final = 1000
 #: Cycles of the driver for a launch with streams, measured.
 STREAM_CYCLES: Final = 150
+#: Those to empty the core's cache behind such a launch, where the core reads what it wrote, and to fill it again.
+REFRESH_CYCLES: Final = 300
 #: Those for each value that a launch leaves, and for the first launch of a loop, whose image and code come first.
 LIVEOUT_CYCLES: Final = 20
 FIRST_CYCLES: Final = 900
@@ -142,8 +144,17 @@ def _stream_gain(compiled: Compiled, arguments: Arguments, loops: Sequence[Compi
         # One bus brings all streams; a launch that leaves values is waited for.
         rate = max(loop.ii or 1, sum(item.opcode == "load" for item in graph.streams.values()))
         driver = STREAM_CYCLES + LIVEOUT_CYCLES * (len(graph.liveouts) + bool(graph.liveouts))
+        driver += REFRESH_CYCLES * _is_refreshed(loop, [*(other.plan for other in loops), *left_over(compiled)])
         gain += core - rate * ran[inner.header] - driver * launches - FIRST_CYCLES
     return gain
+
+
+def _is_refreshed(loop: CompiledLoop, plans: Sequence[LoopPlan]) -> bool:
+    """Whether the core reads what a loop with streams writes, if some loops are launched."""
+    function = loop.plan.loop.function
+    access = host_access(function, _launched_blocks(plans, function))
+    stored = [item.operands[1] for item in loop.plan.loop.instructions if item.opcode == "store"]
+    return any(access.reads_of(pointer) for pointer in stored)
 
 
 def _share(loop: CompiledLoop, other: CompiledLoop) -> bool:

@@ -101,8 +101,13 @@ static void tell(uint32_t at, uint32_t *held, uint32_t number, uint32_t word) {
 }
 
 static void describe(uint32_t at, uint32_t *held, const gl_pattern *p, uint32_t place) {
-  const uint32_t words[] = {(uint32_t)p->address, p->format, p->count, p->stride, p->rows, p->row_stride, place};
-  for (uint32_t k = 0; k < sizeof words / sizeof *words; k++) tell(at, held, k, words[k]);
+  tell(at, held, GL_ADDRESS / 4, (uint32_t)p->address);
+  tell(at, held, GL_FORMAT / 4, p->format);
+  tell(at, held, GL_COUNT / 4, p->count);
+  tell(at, held, GL_STRIDE / 4, p->stride);
+  tell(at, held, GL_ROWS / 4, p->rows);
+  tell(at, held, GL_ROW_STRIDE / 4, p->row_stride);
+  tell(at, held, GL_PLACE / 4, place);
 }
 
 void gl_stream(uint32_t side, uint32_t channel, uint32_t format, uint32_t count, uint32_t stride) {
@@ -231,14 +236,20 @@ int gl_flush(uint32_t number) {
   return error;
 }
 
-static int flush_all(int forget) {
-  int error = 0, written = gl_dirty != 0;
-  for (uint32_t k = 0; k < resident_count && !error; k++) {
-    if (gl_dirty >> k & 1) error = write_back(k);
-    if (forget) residents[k].valid = 0;
+/* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. With `forget`, nothing
+ * of the data memory is relied on any more. What can be done before launches have ended is done first. */
+static int settle_all(int forget) {
+  int error = 0;
+  if (forget) {
+    for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = 0;
+    gl_epoch++;
   }
-  if (forget) gl_epoch++;
   /* The cache is emptied once for all of them. */
+  uint32_t written = gl_dirty | gl_stale;
+  for (uint32_t k = 0; gl_dirty && !error; k++)
+    if (gl_dirty >> k & 1) error = write_back(k);
+  if (gl_flying && !error) error = gl_idle();
+  gl_stale = 0;
   if (written) refresh_cache();
   return error;
 }
@@ -340,7 +351,7 @@ int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, u
     /* The data memory is full: what it holds goes back, and this loop has all of it. */
     if (again || find_piece(pointers[k] + arrays[k].offset) == PIECES) return 0;
     error = gl_wait_channels();
-    if (!error) error = flush_all(1);
+    if (!error) error = settle_all(1);
     if (error) return gl_fail(error);
     resident_count = 0;
     free_word = GL_SPILL_WORDS;
@@ -388,7 +399,7 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
 }
 
 /* Begin to load an image into a bank of its own, once no other one is being loaded. */
-int gl_request(gl_image *image) {
+static inline int request(gl_image *image) {
   int error = requested ? gl_wait_load() : 0;
   if (error) return error;
   requested = 1;
@@ -397,10 +408,12 @@ int gl_request(gl_image *image) {
   return gl_load(image->words, image->count, image->bank);
 }
 
+int gl_request(gl_image *image) { return request(image); }
+
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams) {
   int error;
   if (!image->loaded) {
-    if (!image->loading && (error = gl_request(image))) return error;
+    if (!image->loading && (error = request(image))) return error;
     if ((error = gl_wait_load())) return error;
     requested = 0;
     image->loaded = 1;
@@ -413,7 +426,7 @@ int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t stream
 int gl_prefetch(gl_image *image) {
   gl_image *next = image->next;
   image->next = 0;
-  return !next || next->loading ? 0 : gl_request(next);
+  return !next || next->loading ? 0 : request(next);
 }
 
 int gl_run(gl_image *image, uint32_t loop, uint32_t iterations) {
@@ -433,18 +446,6 @@ int gl_fail(int error) {
   gl_flying = 0;
   gl_on_error(error);
   return 0;
-}
-
-/* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. */
-static int settle_all(int forget) {
-  /* What has to go back waits for the end of launches itself. */
-  int error = gl_flying && !gl_dirty ? gl_idle() : 0;
-  if (!error) error = flush_all(forget);
-  if (gl_stale) {
-    refresh_cache();
-    gl_stale = 0;
-  }
-  return error;
 }
 
 int gl_decline(void) {
