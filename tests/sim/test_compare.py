@@ -253,6 +253,17 @@ def test_counter_stops_at_the_end_of_its_array():
     assert stimulus_for(b.build(), 64).iterations == 10
 
 
+def test_live_in_that_is_never_zero_stays_in_its_range():
+    b = gather(5)
+    b.output(b.add("add", b.livein("back"), b.livein("byte")), "w")
+    b.ranges |= {"back": (-(1 << 31), -6), "byte": (0, 255)}
+    found = [stimulus_for(b.build(), 8, seed=seed).liveins for seed in range(40)]
+    assert all(-(1 << 31) <= liveins["back"] <= -6 for liveins in found)
+    assert any(liveins["back"] >= -80 for liveins in found)
+    # What types say of the others does not tame them.
+    assert any(liveins["byte"] > 255 for liveins in found)
+
+
 def test_index_that_never_fits_is_an_error_that_says_so():
     b = DfgBuilder("outside")
     b.array("A", 4)

@@ -3,6 +3,9 @@
 A graph says nothing about the range of its inputs, but an input that reaches an index must not point outside an
 array. Stimuli are tried from the wildest to the tamest, each by a run of the interpreter, and the first that fits is
 taken; where none fits for all iterations, the longest prefix of one is.
+
+A live-in that is never 0 by the graph's own word has a value of its range: memory order may rely on it, as where the
+rows of a nest are known to be long.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
     dfg = interpreter.dfg
     best: tuple[Stimulus, Observation] | None = None
     for candidate in _candidates(dfg, iterations, seed):
+        _keep_ranges(dfg, candidate)
         longest = _longest_prefix(interpreter, candidate, best[0].iterations if best else 0)
         if longest is not None:
             best = longest
@@ -52,6 +56,15 @@ def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tu
             where=f"graph {dfg.name!r}",
         )
     return best
+
+
+def _keep_ranges(dfg: Dfg, stimulus: Stimulus) -> None:
+    """Bring live-ins whose range leaves out 0 into it: as far inside as they were beyond its end."""
+    for name, (low, high) in dfg.ranges.items():
+        if name in stimulus.liveins and not low <= 0 <= high:
+            value = stimulus.liveins[name]
+            inside = 2 * high - value if value > high else 2 * low - value if value < low else value
+            stimulus.liveins[name] = max(low, min(high, inside))
 
 
 def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:

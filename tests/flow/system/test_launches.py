@@ -173,6 +173,12 @@ def test_the_core_sees_what_launches_left_before_it_loads_a_live_in(tmp_path: Pa
     assert block.index("call void @gl_sync()") < block.index(" = load ") < block.index("@gl_loop_1(")
 
 
+def test_an_image_is_asked_for_before_arrays_are_placed(compiled, source: Path):
+    plan = launchable(planned(compiled, None), compile_to_ir(source))
+    text = array_sources(plan, compile_to_ir(source), "").c_files["loops.c"]
+    assert text.index("gl_request(&image_0)") < text.index("gl_ready()") < text.index("gl_bind(")
+
+
 def test_a_stride_that_is_a_number_is_no_argument(tmp_path: Path):
     path = tmp_path / "strides.c"
     path.write_text("""
@@ -187,3 +193,5 @@ void strides(const int *restrict x, int *restrict y, int n, int s) {
     assert "const uint32_t t0 = 4;" in sources.c_files["loops.c"]
     assert "const uint32_t t1 = 8;" in sources.c_files["loops.c"]
     assert "declare i32 @gl_loop_0(i32, ptr, ptr)" in sources.ir
+    # There is nothing to bring meanwhile.
+    assert "gl_request(" not in sources.c_files["loops.c"]

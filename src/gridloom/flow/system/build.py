@@ -297,14 +297,16 @@ def _link(folder: Path, sources: Sources, objects: list[str], options: Sequence[
         files["stdio.c"] = software_text("stdio.c")
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    flags = [*options, *(["-DGL_ON_ARRAY"] if sources.on_array else [])]
+    # Calls of the driver that a program does not use would take places in the core's small cache.
+    flags = [*options, *(["-DGL_ON_ARRAY", "-ffunction-sections"] if sources.on_array else [])]
     for name in files:
         if name.endswith((".c", ".S")):
             library = ["-isystem", str(_PICOLIBC / "include")] if name == "stdio.c" else ["-ffreestanding"]
             _gcc(folder, ["-O2", "-w", *flags, *library, "-c", name, "-o", f"{name}.o"])
             objects = [*objects, f"{name}.o"]
     library = ["-L", str(_PICOLIBC / "lib/release/rv32im/ilp32"), "-lc"] if _PICOLIBC.is_dir() else []
-    _gcc(folder, ["-nostdlib", "-static", "-T", "memory.ld", *objects, "-Wl,--start-group", *library, "-lgcc",
+    unused = ["-Wl,--gc-sections"] if sources.on_array else []
+    _gcc(folder, ["-nostdlib", "-static", *unused, "-T", "memory.ld", *objects, "-Wl,--start-group", *library, "-lgcc",
                   "-Wl,--end-group", "-o", "program.elf"])  # fmt: skip
     run_program([f"{PREFIX}objcopy", "-O", "binary", "program.elf", "program.bin"], folder)
     return (folder / "program.bin").read_bytes()

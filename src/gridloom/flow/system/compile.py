@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Unpack
 
 from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
 from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_program
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
-from gridloom.flow.system.jam_ir import INNER, jammed
+from gridloom.flow.system.jam_ir import INNER, OUTER, jammed
 from gridloom.flow.system.plan import LEFT_OVER, launched_singly
 from gridloom.flow.system.scan_ir import SCAN, TRY, scanned
 from gridloom.flow.system.streams import compile_streams
@@ -24,8 +25,8 @@ from gridloom.frontend.c.llvm.reader import read_module
 UNROLL: Final = ("auto", "short", "none")
 
 
-#: Outer iterations that one launch may do, the best first.
-JAM_FACTORS: Final = (4, 2)
+#: Outer iterations that one launch may do, the best first. With 1 the nest itself is to be launched.
+JAM_FACTORS: Final = (4, 2, 1)
 #: Why the core runs the ends of a search.
 SEARCHED: Final = "it begins or ends a search that is launched"
 
@@ -74,12 +75,13 @@ def _rewritten(program: FunctionProgram, function: str, path: Path, arch: Arch, 
     plain = program_ir(program)
     found = scanned(plain, path, function)
     ir, old = (plain, frozenset[str]()) if found is None else (found.ir, found.old)
-    for factor in JAM_FACTORS:
+    # With streams only innermost loops are launched.
+    for factor in JAM_FACTORS if memory_of(arch) == "arrays" else JAM_FACTORS[:-1]:
         jam = jammed(ir, path, function, factor)
         if jam is None:
-            break
-        compiled = _variant(jam.ir, old, jam.left_over, function, path, arch, options)
-        if _is_mapped(compiled):
+            continue
+        compiled = _variant(jam.ir, old, jam.left_over, function, path, arch, options, jam.turns)
+        if _is_mapped(compiled) and (factor > 1 or _has_nest(compiled)):
             return compiled
     if found is not None:
         compiled = _variant(ir, old, frozenset(), function, path, arch, options)
@@ -90,10 +92,13 @@ def _rewritten(program: FunctionProgram, function: str, path: Path, arch: Arch, 
 
 def _variant(
     ir: str, old: Collection[str], left: Collection[str], function: str, path: Path, arch: Arch,
-    options: CompileOptions,
+    options: CompileOptions, turns: Mapping[str, int] = MappingProxyType({}),
 ) -> Compiled:  # fmt: skip
-    """The compiled function of rewritten IR; ``old`` are the headers of searches, ``left`` those of left-over loops."""
-    made = program_of(read_module(ir, str(path)), function, str(path))
+    """The compiled function of rewritten IR; ``old`` are the headers of searches, ``left`` those of left-over loops.
+
+    ``turns`` gives the least iterations of the loops inside of jammed nests.
+    """
+    made = program_of(read_module(ir, str(path)), function, str(path), turns=turns)
     loops: list[LoopPlan] = []
     for plan in made.loops:
         header, inner = plan.loop.header, [child.header for child in plan.loop.children]
@@ -109,6 +114,12 @@ def _is_mapped(compiled: Compiled) -> bool:
     """Whether all loops that rewriting has made for the array are on it."""
     inner = [loop for loop in compiled.loops if loop.plan.loop.header.startswith((INNER, SCAN))]
     return bool(inner) and all(loop.mapping is not None for loop in inner if not loop.plan.is_nest)
+
+
+def _has_nest(compiled: Compiled) -> bool:
+    """Whether a nest that rewriting has made is on the array as one loop."""
+    return any(loop.mapping is not None and loop.plan.is_nest and loop.plan.loop.header.startswith(OUTER)
+               for loop in compiled.loops)  # fmt: skip
 
 
 def _on_core(compiled: Compiled) -> int:

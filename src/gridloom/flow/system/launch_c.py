@@ -113,6 +113,10 @@ class _LoopC:
         if self.plan.pieces is None:
             least = max(1, self.loop.threshold)
             lines.append(f"  if (GL_RARELY(n < {least}u)) return gl_decline();")
+        if count:
+            # An image is loaded while the driver finds places and brings data.
+            asks = f"!image_{number}.loading && (error = gl_request(&image_{number}))"
+            lines.append(f"  if (GL_RARELY({asks})) return gl_fail(error);")
         lines.append("  if (GL_RARELY(error = gl_ready())) return gl_fail(error);")
         if count:
             lines += self._arrays()

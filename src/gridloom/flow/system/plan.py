@@ -9,10 +9,10 @@ from typing import Any, Final
 from gridloom.errors import GridloomError, MappingError
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, finished
 from gridloom.flow.functions.data import Arguments
-from gridloom.flow.functions.launching.cycles import host_cycles
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, saved_cycles, schedule
 from gridloom.flow.functions.run import LIMIT, _values, _words
+from gridloom.flow.system.core_cycles import core_cycles
 from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
 from gridloom.frontend.c.function.program import LoopPlan
@@ -26,15 +26,17 @@ from gridloom.mapping.configuration import configure
 
 #: Cycles of the driver for a launch with its data in place, and for one whose arrays the core works on as well: what
 #: the schedule reckons with. Both were measured; the second is mostly the core's cache, which has to be emptied.
-LAUNCH_CYCLES: Final = 250
+LAUNCH_CYCLES: Final = 200
 SHARED_CYCLES: Final = 1000
 #: Cycles of the driver for a launch with streams, measured.
 STREAM_CYCLES: Final = 150
+#: Those to empty the core's cache behind such a launch, where the core reads what it wrote, and to fill it again.
+REFRESH_CYCLES: Final = 300
 #: Those for each value that a launch leaves, and for the first launch of a loop, whose image and code come first.
-LIVEOUT_CYCLES: Final = 40
+LIVEOUT_CYCLES: Final = 20
 FIRST_CYCLES: Final = 900
 #: The same where the driver has to find places in the data memory first.
-PLACED_CYCLES: Final = 2500
+PLACED_CYCLES: Final = 2000
 #: How often the choice of loops is made again for what was chosen.
 _ROUNDS: Final = 3
 #: Why the core runs the last iterations of a jammed nest.
@@ -138,12 +140,21 @@ def _stream_gain(compiled: Compiled, arguments: Arguments, loops: Sequence[Compi
         ran = {name: counts[compiled.host.code.block_number(function, name)] for name in function.blocks}
         before = [n for n, b in function.blocks.items() if inner.header in b.successors and n not in inner.blocks]
         launches = min(sum(ran[name] for name in before), *(ran[target] for _, target in inner.exits))
-        core = sum(host_cycles(function.blocks[name]) * ran[name] for name in inner.blocks)
+        core = sum(core_cycles(function.blocks[name]) * ran[name] for name in inner.blocks)
         # One bus brings all streams; a launch that leaves values is waited for.
         rate = max(loop.ii or 1, sum(item.opcode == "load" for item in graph.streams.values()))
         driver = STREAM_CYCLES + LIVEOUT_CYCLES * (len(graph.liveouts) + bool(graph.liveouts))
+        driver += REFRESH_CYCLES * _is_refreshed(loop, [*(other.plan for other in loops), *left_over(compiled)])
         gain += core - rate * ran[inner.header] - driver * launches - FIRST_CYCLES
     return gain
+
+
+def _is_refreshed(loop: CompiledLoop, plans: Sequence[LoopPlan]) -> bool:
+    """Whether the core reads what a loop with streams writes, if some loops are launched."""
+    function = loop.plan.loop.function
+    access = host_access(function, _launched_blocks(plans, function))
+    stored = [item.operands[1] for item in loop.plan.loop.instructions if item.opcode == "store"]
+    return any(access.reads_of(pointer) for pointer in stored)
 
 
 def _share(loop: CompiledLoop, other: CompiledLoop) -> bool:
@@ -168,6 +179,7 @@ def _thresholds(compiled: Compiled, arguments: Arguments, always: bool) -> tuple
     """The schedule of a run with what the driver costs; and the most words of data memory that a launch needs."""
     memory = compiled.host.memory(arguments.objects)
     launcher = Launcher(compiled, memory, 1)
+    launcher.costs = [core_cycles(block) for f in compiled.program.functions for block in f.blocks.values()]
     values = _values(compiled, arguments, memory)
     compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     needs = [0] * len(launcher.mapped)

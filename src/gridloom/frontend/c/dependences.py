@@ -50,12 +50,14 @@ def orders(
     step_of: Callable[[Value], int | None],
     inside: Callable[[Value], bool],
     outer_step_of: Callable[[Access], Callable[[Value], int | None] | None] = lambda access: None,
+    known: Callable[[Access, Access], tuple[tuple[bool, int], ...] | None] = lambda first, second: None,
 ) -> tuple[list[Order], list[Overlap]]:
     """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
 
     ``outer_step_of`` is for accesses of a flattened nest that stand around its inner loop and so happen once in each
     iteration of the outer one: what a symbol moves in that. Two of them that meet so many outer iterations apart meet
-    at least as many iterations of the nest apart.
+    at least as many iterations of the nest apart. ``known`` says when two accesses of one array meet, where the caller
+    knows better than that.
 
     Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
     returned apart, so that the user can be told what ``restrict`` would save.
@@ -70,7 +72,11 @@ def orders(
                 continue
             if first.address.base is second.address.base:
                 table = outer if first in outer and second in outer else motions
-                kept += _within(first, second, table[first], table[second])
+                better = known(first, second) if first.array is second.array else None
+                if better is None:
+                    kept += _within(first, second, table[first], table[second])
+                else:
+                    kept += _kept(first, second, better)
             elif may_overlap(first, second):
                 kept += _kept(first, second, ANYWHERE)
                 pair = (first.array.name, second.array.name)

@@ -38,6 +38,8 @@ class Indexing:
     ) -> None:
         self.body, self.region, self.pointers, self.predicates = body, region, pointers, predicates
         self.value, self.runs, self.fresh, self._turned = value, runs, fresh, turned
+        #: Pointers of the outer loop of a nest: carried value -> what an iteration of that adds, in units.
+        self.counters: dict[str, int] = {}
         self._moved: dict[Value, Operand] = {}
         self._carried: dict[Instruction, Carried] = {}
 
@@ -107,6 +109,7 @@ class Indexing:
             # A select behind the addition would be part of the recurrence.
             amount = self.body.select(self.runs(self.region.loop.latches[0]), Const(wrap(move)), Const(0))
             self.body.carried[self._carried[phi].name].next = self.body.emit("add", self._moved[phi], amount)
+            self.counters[self._carried[phi].name] = wrap(move)
             return
         after = self.linear(self.pointers.moves(phi)[0], self.pointers.unit(phi))
         if self.region.inner and phi.block == self.region.loop.header:

@@ -28,6 +28,7 @@ from gridloom.frontend.c.nest.jamming import moves_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.c.safe_loads import is_safe
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
 from gridloom.frontend.c.wide_integers.elements import WideElements
@@ -51,14 +52,16 @@ def translate(
     streams: bool = False,
     reduced: bool = True,
     jammed: int = 1,
+    turns: int = 0,
 ) -> CLoop:
     """The graph of a region. SourceError with file and line for what the array cannot do.
 
     With ``streams``, loads and stores that move by a fixed step are input and output streams instead of accesses. With
     ``reduced``, what need not be computed in every iteration is not (:mod:`gridloom.frontend.loops.reduction`). With
-    ``jammed`` above 1, so many iterations of the loop around run side by side.
+    ``jammed`` above 1, so many iterations of the loop around run side by side. ``turns`` is how often the inner loop of
+    a nest runs at least, whenever it is entered, where whoever starts the nest has seen to it.
     """
-    return _Translation(module, region, file, name, sizes, streams, reduced, jammed).run()
+    return _Translation(module, region, file, name, sizes, streams, reduced, jammed, turns).run()
 
 
 class _Translation:
@@ -78,6 +81,7 @@ class _Translation:
         streams: bool,
         reduced: bool,
         jammed: int,
+        turns: int,
     ) -> None:
         self.module = module
         self.region = region
@@ -100,7 +104,7 @@ class _Translation:
             self.body, region, self.pointers, self.predicates, self.value, self._runs,
             lambda: self.nest.fresh, lambda: self.nest.count(),
         )  # fmt: skip
-        self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of)
+        self.nest = Nest(self.body, region, self.pointers, self.value, self.liveins.of, turns)
         self.wide_values = WideValues(
             self.body, region, self.wide, self.predicates, self.nest, self.liveins, self._runs, self._poison
         )
@@ -155,10 +159,13 @@ class _Translation:
         self.body.line = region.loop.span.start
         self._close()
         outs = self._liveouts()
+        if self.reduced:
+            self.nest.run_along(self.indexing.counters)
         # Orders name nodes, so that all accesses have to be translated before.
         kept, overlaps = orders(
-            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None
-        )
+            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None,
+            self.nest.meetings,
+        )  # fmt: skip
         if self.streams is None:
             self.body.orders = kept
         else:
@@ -326,13 +333,19 @@ class _Translation:
         turned = self.nest.turned(phi)
         if turned is not None:
             return turned
+        outer = self.nest.passed_through(phi)
+        if outer is not None:
+            known = self.body.carried[self.carried[outer].name].initial
+            carried = self.carried[phi] = self.body.recur(phi.name, LiveIn(known) if isinstance(known, str) else known)
+            self.body.ranges[carried] = self.body.range(self.carried[outer])
+            return carried
         carried = self.body.recur(phi.name, 0)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
         self.carried[phi] = carried
         first = self.region.initial(phi)
         start = self.value(first) if first is not None else self.liveins.start_of(phi)
-        return self.body.select(self.nest.fresh, start, carried, phi.name)
+        return self.nest.begun(start, carried, phi.name)
 
     def _close(self) -> None:
         """Tie every carried value to what the iteration leaves.
@@ -363,6 +376,7 @@ class _Translation:
                 if self.reduced and step is not None and phi.type == "i32":
                     # A select behind the addition would be part of the recurrence.
                     amount = self.body.select(self._runs(region.loop.latches[0]), Const(wrap(step)), Const(0))
+                    self.nest.counters[self.carried[phi].name] = wrap(step)
                     return self.body.emit("add", self.value(phi), amount)
                 return self.body.select(self._runs(region.loop.latches[0]), after, self.value(phi))
             return after
@@ -456,7 +470,7 @@ class _Translation:
         item, region = access.item, self.region
         repeats = region.before_inner(item.block) and not self._is_written(access)
         runs = self.predicates.reach(region.loop.header, item.block) if repeats else self._runs(item.block)
-        if runs != TRUE and not self._is_safe(access):
+        if runs != TRUE and not is_safe(access, self.accesses.values(), region, self._always_runs):
             # A load that should not happen may point anywhere: it reads element 0 instead, and nothing uses it.
             index = self.body.select(runs, index, Const(0))
         made = self.body.access("load", array.name, index, hint=f"load_{array.name}")
@@ -465,7 +479,7 @@ class _Translation:
         self.body.ranges[made] = array.range
         if region.before_inner(item.block) and not repeats:
             held = self.body.recur(f"{item.name}_held", 0)
-            loaded = self.body.select(self.nest.fresh, made, held)
+            loaded = self.nest.begun(made, held)
             self.body.carried[held.name].next = loaded
         if access.size < array.size:
             loaded = self.body.emit("lshr", loaded, Const(8 * access.part))
@@ -475,34 +489,6 @@ class _Translation:
         """True when a store of the loop may touch the array of an access."""
         return any(
             other.is_store and (other.array is access.array or may_overlap(access, other))
-            for other in self.accesses.values()
-        )
-
-    def _is_safe(self, access: Access) -> bool:
-        """True when the same element (or another member of its struct) is accessed anyway, or is one that exists."""
-        array = access.array
-        assert array is not None
-        if not access.place.terms:
-            return 0 <= (access.place.constant - array.offset) // array.stride < array.length
-        start = access.place.constant - array.offset
-        same = [
-            other.item.block
-            for other in self.accesses.values()
-            if other.array is array
-            and other.place.terms == access.place.terms
-            and other.place.constant == access.place.constant
-        ]
-        # Every way through the body may have an access of its own, as the cases of a switch do.
-        if self.region.inner is None and self.region.is_covered(same):
-            return True
-        return any(
-            other is not access
-            and other.address.base is access.address.base
-            and other.array is not None
-            and other.array.stride == array.stride
-            and other.place.terms == access.place.terms
-            and other.place.constant - other.array.offset == start
-            and self._always_runs(other.item.block)
             for other in self.accesses.values()
         )
 

@@ -109,6 +109,8 @@ static inline int32_t gl_element(const gl_array *a, const gl_bound *b, uint32_t 
 }
 /* Lets the next launches be those of a loop with so many iterations. */
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams);
+/* Begins to load an image; waits for one that is being loaded. */
+int gl_request(gl_image *image);
 /* Begins to load the image of the loop that comes next, where that has not been done. */
 int gl_prefetch(gl_image *image);
 /* Launches the loop that was taken. Does not wait for its end. */

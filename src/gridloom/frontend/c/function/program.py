@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from gridloom.errors import GridloomError, SourceError
@@ -145,8 +146,13 @@ def read_program(path: Path, function: str, *, unrolled: bool = False) -> Functi
     return replace(found, unrolled=unrolled)
 
 
-def program_of(module: Module, function: str, file: str) -> FunctionProgram:
-    """The program of a function of a module, wherever its IR comes from. ``file`` is for messages."""
+def program_of(
+    module: Module, function: str, file: str, *, turns: Mapping[str, int] = MappingProxyType({})
+) -> FunctionProgram:
+    """The program of a function of a module, wherever its IR comes from. ``file`` is for messages.
+
+    ``turns`` says of outer loops, by their headers, how often the loop inside runs at least whenever it is entered.
+    """
     if function not in module.functions:
         known = ", ".join(module.functions) or "none"
         raise SourceError(f"has no function {function!r}; it has: {known}", where=file)
@@ -154,7 +160,7 @@ def program_of(module: Module, function: str, file: str) -> FunctionProgram:
     loops: list[LoopPlan] = []
     for item in reached:
         for loop in find_loops(module, item):
-            plan = _plan(module, loop, len(loops), file)
+            plan = _plan(module, loop, len(loops), file, turns.get(loop.header, 0))
             same = sum(
                 other.line == plan.line and other.loop.function is item for other in loops if not other.loop.children
             )
@@ -179,7 +185,7 @@ def _reached(module: Module, name: str) -> list[Function]:
     return list(found.values())
 
 
-def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
+def _plan(module: Module, loop: Loop, number: int, file: str, turns: int) -> LoopPlan:
     """What becomes of one loop."""
     depth, around = 0, loop.parent
     while around:
@@ -187,7 +193,7 @@ def _plan(module: Module, loop: Loop, number: int, file: str) -> LoopPlan:
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
     plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
-        found = _flattened(module, plan, file)
+        found = _flattened(module, plan, file, turns)
         return replace(found, exchanged=_exchanged(module, plan, file))
     return _translated(module, plan, file)
 
@@ -199,14 +205,14 @@ def entrance(inner: Loop) -> str:
     return before[0] if len(before) == 1 and blocks[before[0]].successors == [inner.header] else ""
 
 
-def _flattened(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
+def _flattened(module: Module, plan: LoopPlan, file: str, turns: int) -> LoopPlan:
     """The plan of a loop around one innermost loop, with the graph of both as one loop where there is one."""
     around = replace(plan, reason="the host runs it around its inner loops")
     inner = plan.loop.children[0]
     if len(plan.loop.children) > 1 or inner.children or not entrance(inner):
         return around
     try:
-        graph = translate(module, flattened(plan.loop, file), file, f"{plan.name}_nest", {})
+        graph = translate(module, flattened(plan.loop, file), file, f"{plan.name}_nest", {}, turns=turns)
     except GridloomError:
         return around
     return replace(plan, graph=graph, name=f"{plan.name}_nest")

@@ -8,14 +8,16 @@ that value side by side and a select joins them: two operations over a distance 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
 from gridloom.frontend.c.region import Region, constant_step, single, trip_parts
 from gridloom.frontend.loops.body import Body
-from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand
+from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand, Result
 from gridloom.frontend.loops.prologue import Prologue
+from gridloom.frontend.loops.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Turn:
     fresh: Operand
     #: The inner loop's region of its own, for what moves by a fixed step in it.
     inner: Region
+    #: Its iterations: a constant, or a live-in that is computed before the nest.
+    length: Operand = TRUE
 
     def step(self, phi: Instruction) -> int | None:
         """What an iteration of the inner loop adds to a phi of its header; None where that is not fixed."""
@@ -33,12 +37,14 @@ class Turn:
 
 
 def turn_of(
-    region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str, entered: Operand
-) -> Turn | None:
+    region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str, entered: Operand,
+    *, turns: int = 0,
+) -> Turn | None:  # fmt: skip
     """The counter of a nest's inner loop; None where its number of iterations changes or is not known when it starts.
 
     ``entered`` says whether the inner loop is entered, in every iteration of the outer one or in none. ``livein`` holds
-    the live-ins of values from before the nest.
+    the live-ins of values from before the nest. The inner loop is known to run at least ``turns`` times, and fewer than
+    2**31 times; 0 where nothing is known.
     """
     assert region.inner is not None
     try:
@@ -52,8 +58,16 @@ def turn_of(
         return None
     if length == TRUE:
         return Turn(FALSE, TRUE, inner)
-    count = _counter(body, prologue, length)
-    return Turn(count, body.emit("eq", count, FALSE, hint="fresh"), inner)
+    long = turns > 1 and entered == TRUE
+    count = _long_counter(body, prologue, length, turns) if long else _counter(body, prologue, length)
+    return Turn(count, body.emit("eq", count, FALSE, hint="fresh"), inner, length)
+
+
+def rows_of(turn: Turn, counters: Mapping[str, int]) -> Rows | None:
+    """The rows of a nest whose inner loop is counted; ``counters`` of the outer loop with what it adds to them."""
+    if not isinstance(turn.count, Result) or not isinstance(turn.length, Const | LiveIn):
+        return None
+    return Rows(turn.count, turn.length, counters)
 
 
 def _length(
@@ -108,6 +122,23 @@ def _counter(body: Body, prologue: Prologue, length: Operand) -> Operand:
     around = body.emit("add", two, prologue.emit("sub", ahead, length, hint="turn_back"), hint="turn")
     wraps = body.emit("ge", two, prologue.emit("sub", length, ahead, hint="turn_limit"), hint="wraps")
     count = body.select(wraps, around, onward, "turn")
+    body.carried[one.name].next = count
+    return count
+
+
+def _long_counter(body: Body, prologue: Prologue, length: Operand, turns: int) -> Operand:
+    """The counter of an inner loop that is known to run at least ``turns`` times, at least twice.
+
+    It needs one live-in and no comparison: less than 0 is more than any length where words have no sign.
+    """
+    one = body.recur("turn", -1)
+    two = body.recur("turn_before", -2)
+    body.carried[two.name].next = one
+    back = prologue.emit("sub", Const(2), length, hint="turn_back")
+    body.ranges.setdefault(back, (-(1 << 31), 2 - turns))
+    around, onward = body.emit("add", two, back, hint="turn"), body.emit("add", two, Const(2), hint="turn")
+    count = body.emit("umin", around, onward, hint="turn")
+    body.ranges[count] = (0, length.value - 1 if isinstance(length, Const) else (1 << 31) - 1)
     body.carried[one.name].next = count
     return count
 

@@ -7,23 +7,26 @@ recurrence that is longer than its distance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access
+from gridloom.frontend.c.dependences import motion
 from gridloom.frontend.c.indexing import scaled
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.nest.turns import Turn, outside, turn_of
+from gridloom.frontend.c.nest.turns import Turn, outside, rows_of, turn_of
 from gridloom.frontend.c.region import Region
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import TRUE, Carried, LiveIn, Operand
 from gridloom.frontend.loops.prologue import Prologue
+from gridloom.frontend.loops.rows import run_along
 
 
 class Nest:
     """The nest of a region; of a single loop it only says that every iteration is a fresh one.
 
-    ``value`` gives the operand of an IR value, ``livein`` the live-in of one from before the nest.
+    ``value`` gives the operand of an IR value, ``livein`` the live-in of one from before the nest. The inner loop is
+    known to run at least ``turns`` times whenever it is entered; 0 where nothing is known.
     """
 
     def __init__(
@@ -33,9 +36,12 @@ class Nest:
         pointers: Pointers,
         value: Callable[[Value], Operand],
         livein: Callable[[Argument | Instruction], LiveIn],
+        turns: int = 0,
     ) -> None:
         self.body, self.region, self.pointers = body, region, pointers
-        self.value, self.livein = value, livein
+        self.value, self.livein, self.turns = value, livein, turns
+        #: Counters of the outer loop: carried value -> what an iteration of that adds.
+        self.counters: dict[str, int] = {}
         #: 1 where the inner loop begins in this iteration.
         self.fresh: Operand = TRUE
         #: How far the inner loop is, where that needs no carried flag.
@@ -51,13 +57,47 @@ class Nest:
         """
         if reduced and entered is not None:
             values: dict[Value, LiveIn] = {value: self.livein(value) for value in outside(self.region)}
-            self.turn = turn_of(self.region, self.body, Prologue(self.body), values, file, entered)
+            prologue = Prologue(self.body)
+            self.turn = turn_of(self.region, self.body, prologue, values, file, entered, turns=self.turns)
         if self.turn is not None and entered is not None:
             # Where the inner loop is never entered, every iteration is a fresh one.
             self.fresh = self.body.emit("or", self.turn.fresh, self.body.inverse(entered))
             return
         self.fresh = self.body.recur("fresh", 1)
         self.body.ranges[self.fresh] = (0, 1)
+
+    @property
+    def is_even(self) -> bool:
+        """True for a nest that enters its inner loop in every outer iteration, where that is counted."""
+        entered = self.fresh != TRUE and self.turn is not None and self.fresh == self.turn.fresh
+        return self.turns > 0 and entered
+
+    def begun(self, first: Operand, later: Operand, hint: str = "") -> Operand:
+        """One value where the inner loop begins, another in all its later iterations."""
+        if self.is_even and self.turn is not None:
+            return self.body.emit("select", self.turn.count, later, first, hint=hint)
+        return self.body.select(self.fresh, first, later, hint)
+
+    def run_along(self, pointers: Mapping[str, int]) -> None:
+        """Let values that move evenly along rows be running sums; ``pointers`` are more counters of the outer loop."""
+        if self.is_even and self.turn is not None:
+            rows = rows_of(self.turn, self.counters | dict(pointers))
+            if rows is not None:
+                run_along(self.body, rows)
+
+    def passed_through(self, phi: Instruction) -> Instruction | None:
+        """The phi of the outer loop that a phi of the inner one goes on with, from row to row; None where it does not.
+
+        Nothing else reads it in the nest, so that both are one carried value.
+        """
+        outer, region = self.region.initial(phi), self.region
+        if not self.is_even or not isinstance(outer, Instruction) or region.owner(outer) is not region.loop:
+            return None
+        left, following = region.following(outer), region.following(phi)
+        while isinstance(left, Instruction) and left.opcode == "phi" and len(set(left.operands)) == 1:
+            left = left.operands[0]
+        readers = [item for item in region.instructions if any(operand is outer for operand in item.operands)]
+        return outer if left is following and readers == [phi] else None
 
     def count(self) -> Operand | None:
         """How far the inner loop is; None where that is not counted."""
@@ -80,7 +120,7 @@ class Nest:
             return None
         total = self.body.recur(f"{phi.name}_total", 0)
         before = self.body.recur(f"{phi.name}_before", 0)
-        base = self.body.select(self.fresh, total, before, f"{phi.name}_before")
+        base = self.begun(total, before, f"{phi.name}_before")
         self.body.carried[before.name].next = base
         start = self.value(first)
         self.sums[following] = (total, base, start)
@@ -116,6 +156,57 @@ class Nest:
             return move.constant if not move.terms else None
 
         return step
+
+    def meetings(self, first: Access, second: Access) -> tuple[tuple[bool, int], ...] | None:
+        """When two accesses of one array meet, as for one loop; None where that is not known for rows.
+
+        Both move along the row alone and alike, so that they meet within a row at one distance and from row to row at
+        least the row's length apart; or one stays where the other one never comes.
+        """
+        region, inner = self.region, self.region.inner
+        if not self.is_even or inner is None:
+            return None
+        a, b = (motion(access.place, self._step_along, region.contains) for access in (first, second))
+        if a.varying or b.varying:
+            return None
+        if any(self._passes_by(x, y) for x, y in ((first, second), (second, first))):
+            return ()
+        inside = all(access.item.block in inner.blocks for access in (first, second))
+        if not inside or (a.fixed, a.step) != (b.fixed, b.step) or a.step == 0:
+            return None
+        gap = b.constant - a.constant
+        if gap % a.step:
+            return ()
+        distance = gap // a.step
+        if self.turns <= abs(distance):
+            return None
+        within = (False, distance) if distance > 0 else (True, -distance)
+        return (within, (False, self.turns + distance), (True, self.turns - distance))
+
+    def _step_along(self, symbol: Value) -> int | None:
+        """What an iteration of the inner loop adds to a symbol that starts alike in every row; None for any other."""
+        region = self.region
+        if self.turn is None or not isinstance(symbol, Instruction) or region.owner(symbol) is not region.inner:
+            return None
+        first = region.initial(symbol)
+        if symbol.type != "i32" or first is None or region.contains(first):
+            return None
+        return self.turn.step(symbol)
+
+    def _passes_by(self, fixed: Access, moving: Access) -> bool:
+        """True where one access stays behind where the other one begins, which only moves away from it."""
+        more = moving.place.minus(fixed.place)
+        if len(more.terms) != 1:
+            return False
+        ((symbol, coefficient),) = more.terms.items()
+        step = self._step_along(symbol)
+        if step is None or not isinstance(symbol, Instruction) or fixed.address.base is not moving.address.base:
+            return False
+        first, following = self.region.initial(symbol), self.region.following(symbol)
+        if not isinstance(first, Constant) or not isinstance(following, Instruction) or " nsw " not in following.text:
+            return False
+        start = more.constant + coefficient * first.value
+        return start >= fixed.size if step * coefficient > 0 else -start >= moving.size
 
 
 def _adds_to(step: Instruction, phi: Instruction) -> bool:

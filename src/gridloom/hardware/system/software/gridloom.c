@@ -8,6 +8,8 @@
 
 static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
+/* Set while an image may be on its way whose end nobody has waited for. */
+static uint32_t requested;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
 uint32_t gl_liveins[32];
 uint32_t gl_loop, gl_iterations, gl_bank, gl_streams;
@@ -58,7 +60,7 @@ int gl_open(void) {
   for (uint32_t k = 0; k < 256; k++) (&described[0][0][0])[k] = GL_NONE;
   gl_described++;
   gl_loop = 0;
-  next_bank = 0;
+  next_bank = requested = 0;
   return 0;
 }
 
@@ -215,10 +217,13 @@ static gl_pattern pattern_of(const resident *r) {
 /* Writes what a resident holds back to memory. The core's cache may hold older words afterwards. */
 static int write_back(uint32_t number) {
   gl_epoch++;
-  int error = gl_flying ? gl_idle() : 0;
+  int error = gl_ready();
   if (error) return error;
   gl_pattern p = pattern_of(&residents[number]);
-  gl_start_write(0, &p, residents[number].place);
+  /* The channel is described while the last launch still runs. */
+  describe(GL_WRITE, described[1][0], &p, residents[number].place);
+  if (gl_flying && (error = gl_idle())) return error;
+  REG(GL_START) = 1u << 16;
   error = gl_wait_channels();
   gl_dirty &= ~(1u << number);
   return error;
@@ -231,14 +236,20 @@ int gl_flush(uint32_t number) {
   return error;
 }
 
-static int flush_all(int forget) {
-  int error = 0, written = gl_dirty != 0;
-  for (uint32_t k = 0; k < resident_count && !error; k++) {
-    if (gl_dirty >> k & 1) error = write_back(k);
-    if (forget) residents[k].valid = 0;
+/* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. With `forget`, nothing
+ * of the data memory is relied on any more. What can be done before launches have ended is done first. */
+static int settle_all(int forget) {
+  int error = 0;
+  if (forget) {
+    for (uint32_t k = 0; k < resident_count; k++) residents[k].valid = 0;
+    gl_epoch++;
   }
-  if (forget) gl_epoch++;
   /* The cache is emptied once for all of them. */
+  uint32_t written = gl_dirty | gl_stale;
+  for (uint32_t k = 0; gl_dirty && !error; k++)
+    if (gl_dirty >> k & 1) error = write_back(k);
+  if (gl_flying && !error) error = gl_idle();
+  gl_stale = 0;
   if (written) refresh_cache();
   return error;
 }
@@ -314,14 +325,33 @@ static int part_overlaps(const gl_array *arrays, gl_bound *bound, uint32_t count
   return 1;
 }
 
+/* Begin to bring an array while the others are placed, where nothing speaks against it. */
+static int bring_early(const gl_array *a, const gl_bound *b) {
+  resident *r = &residents[b->resident];
+  if (r->valid || r->overlaps || a->host_writes || gl_flying) return 0;
+  int error = gl_wait_channels();
+  if (error) return error;
+  gl_pattern p = pattern_of(r);
+  gl_start_read(0, &p, r->place);
+  r->valid = 1;
+  return 0;
+}
+
 int gl_bind(const gl_array *arrays, const uint32_t *pointers, gl_bound *bound, uint32_t count) {
   for (uint32_t again = 0;; again++) {
-    uint32_t k = 0;
-    while (k < count && (!arrays[k].used || place_array(&arrays[k], pointers[k], &bound[k]))) k++;
+    uint32_t k, first = 1;
+    int error = 0;
+    for (k = 0; k < count; k++) {
+      if (!arrays[k].used) continue;
+      if (!place_array(&arrays[k], pointers[k], &bound[k])) break;
+      if (first && (error = bring_early(&arrays[k], &bound[k]))) return gl_fail(error);
+      first = 0;
+    }
     if (k == count) break;
     /* The data memory is full: what it holds goes back, and this loop has all of it. */
     if (again || find_piece(pointers[k] + arrays[k].offset) == PIECES) return 0;
-    int error = flush_all(1);
+    error = gl_wait_channels();
+    if (!error) error = settle_all(1);
     if (error) return gl_fail(error);
     resident_count = 0;
     free_word = GL_SPILL_WORDS;
@@ -368,18 +398,24 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
   }
 }
 
-/* Begin to load an image into a bank of its own. */
-static int request_image(gl_image *image) {
+/* Begin to load an image into a bank of its own, once no other one is being loaded. */
+static inline int request(gl_image *image) {
+  int error = requested ? gl_wait_load() : 0;
+  if (error) return error;
+  requested = 1;
   image->bank = next_bank++ % GL_BANKS;
   image->loading = 1;
   return gl_load(image->words, image->count, image->bank);
 }
 
+int gl_request(gl_image *image) { return request(image); }
+
 int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t streams) {
   int error;
   if (!image->loaded) {
-    if (!image->loading && (error = request_image(image))) return error;
+    if (!image->loading && (error = request(image))) return error;
     if ((error = gl_wait_load())) return error;
+    requested = 0;
     image->loaded = 1;
   }
   choose(image->bank, iterations, streams);
@@ -390,7 +426,7 @@ int gl_take(gl_image *image, uint32_t loop, uint32_t iterations, uint32_t stream
 int gl_prefetch(gl_image *image) {
   gl_image *next = image->next;
   image->next = 0;
-  return !next || next->loading ? 0 : request_image(next);
+  return !next || next->loading ? 0 : request(next);
 }
 
 int gl_run(gl_image *image, uint32_t loop, uint32_t iterations) {
@@ -410,17 +446,6 @@ int gl_fail(int error) {
   gl_flying = 0;
   gl_on_error(error);
   return 0;
-}
-
-/* Wait for what is under way, and let memory and the core's cache have all of it; 0 or an error. */
-static int settle_all(int forget) {
-  int error = gl_flying ? gl_idle() : 0;
-  if (!error) error = flush_all(forget);
-  if (gl_stale) {
-    refresh_cache();
-    gl_stale = 0;
-  }
-  return error;
 }
 
 int gl_decline(void) {
