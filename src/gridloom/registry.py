@@ -393,6 +393,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "ucsb": Entry(
             "gridloom.flow.bench.suite:built_in", "ten published graphs, read from files, on the smallest squares"
         ),
+        "ucsb-kernels": Entry(
+            "gridloom.flow.bench.suite:built_in", "five kernels like graphs of ucsb that are not among its files"
+        ),
     },
     "models": {
         "ppo": Entry(
