@@ -31,7 +31,7 @@ from gridloom.frontend.kernels.neosa import GRAPHS
 from gridloom.frontend.source import load_source
 from gridloom.mappers import budget
 
-MAPPERS = ("anneal", "genetic-grid", "divide", "neosa:instances=1000000")
+MAPPERS = ("anneal", "genetic-grid", "divide", "neosa:schedule=released,instances=1000000")
 TOPOLOGIES = ("mesh", "chess")
 
 
