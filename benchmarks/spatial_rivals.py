@@ -53,7 +53,7 @@ class Figures(NamedTuple):
 
 def count_processor_time() -> None:
     """Let the clocks of all runs in this process count its processor time instead of the time of day."""
-    budget.time = SimpleNamespace(monotonic=time.process_time)  # type: ignore[assignment]
+    budget.time = SimpleNamespace(monotonic=time.process_time)  # type: ignore[attr-defined, assignment]
 
 
 def mapped(cell: Cell, seconds: float) -> dict[str, Any]:
