@@ -1,20 +1,27 @@
 """Where FIFOs are used: k-means on meshes with FIFOs everywhere, and with FIFOs in a strand of five rows only.
 
     python benchmarks/buffer_maps.py [--time-limit 10] [--jobs 2] [--out DIR]
-    python benchmarks/buffer_maps.py --objective wirelength
+    python benchmarks/buffer_maps.py --objective wirelength --seeds 1 2 3 4 5 --processor-time --jobs 1
 
 For each k-means graph of the NeoSA evaluation on the smallest square mesh: how many tiles have an operand that waits,
-how many cycles wait in all, and the same where only the five middle rows have FIFOs. With ``--out`` a picture of each
-grid is written: the darker a tile, the deeper its deepest FIFO. With the objective ``buffers`` values take longer wires
-instead of waiting in FIFOs, so that almost none are used; ``wirelength`` shows where values would wait otherwise.
+how many cycles wait in all, and the same where only the five middle rows have FIFOs; with several seeds means over
+those that map. With ``--out`` a picture of each grid is written: the darker a tile, the deeper its deepest FIFO, on
+average over the seeds. With the objective ``buffers`` values take longer wires instead of waiting in FIFOs, so that
+almost none are used; ``wirelength`` shows where values would wait otherwise. With ``--processor-time`` limits are
+seconds of this process's own time, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import statistics
 import sys
+from collections.abc import Mapping as Table
 from pathlib import Path
 from typing import Any
+
+from spatial_rivals import count_processor_time
 
 from gridloom.archs.spec import build
 from gridloom.flow.bench.fitting import square_side
@@ -42,7 +49,13 @@ def depths(mapping: Mapping) -> dict[tuple[int, int], int]:
     return found
 
 
-def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
+def mean_depths(maps: list[dict[tuple[int, int], int]]) -> dict[tuple[int, int], float]:
+    """Return (row, col) -> the mean over the maps of the deepest FIFO, for tiles that have one in use in some map."""
+    tiles = sorted({tile for used in maps for tile in used})
+    return {tile: statistics.fmean(used.get(tile, 0) for used in maps) for tile in tiles}
+
+
+def picture(side: int, used: Table[tuple[int, int], float], rows: range) -> str:
     """Return the grid as SVG: deeper FIFOs are darker, tiles without one in use are pale.
 
     Tiles outside ``rows`` are only outlines.
@@ -53,13 +66,16 @@ def picture(side: int, used: dict[tuple[int, int], int], rows: range) -> str:
     for row in range(side):
         for col in range(side):
             x, y, depth = col * CELL, row * CELL, used.get((row, col), 0)
-            fill = SHADES[min(depth, len(SHADES) - 1)] if row in rows else "none"
+            fill = SHADES[min(math.ceil(depth), len(SHADES) - 1)] if row in rows else "none"
             edge = ' stroke="#d8dde3" stroke-dasharray="2 2"' if row not in rows else ""
             box = f'x="{x + 1.5:g}" y="{y + 1.5:g}" width="{CELL - 3}" height="{CELL - 3}" rx="3"'
             parts.append(f'<rect {box} fill="{fill}"{edge}/>')
             if depth:
-                words = f'x="{x + CELL / 2:g}" y="{y + CELL * 0.68:g}" font-size="12" text-anchor="middle" fill="white"'
-                parts.append(f'<text {words} font-family="sans-serif">{depth}</text>')
+                size = 12 if depth == round(depth) else 10
+                words = (
+                    f'x="{x + CELL / 2:g}" y="{y + CELL * 0.68:g}" font-size="{size}" text-anchor="middle" fill="white"'
+                )
+                parts.append(f'<text {words} font-family="sans-serif">{depth:.2g}</text>')
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -69,7 +85,7 @@ def strand(side: int) -> range:
     return range(first, first + STRAND)
 
 
-def mapped(graph: str, spec: dict[str, Any], asked: argparse.Namespace) -> Mapping | None:
+def mapped(graph: str, spec: dict[str, Any], seed: int, asked: argparse.Namespace) -> Mapping | None:
     """Return a confirmed mapping, or None."""
     request = Request(
         source=f"kernel:neosa-{graph}",
@@ -78,7 +94,7 @@ def mapped(graph: str, spec: dict[str, Any], asked: argparse.Namespace) -> Mappi
         settings={"objective": asked.objective},
         time_limit=asked.time_limit,
         jobs=asked.jobs,
-        seed=asked.seed,
+        seed=seed,
     )
     return run(request).mapping
 
@@ -94,16 +110,20 @@ def measure(graph: str, asked: argparse.Namespace) -> str:
         ("everywhere", common, range(side)),
         ("strand", {**common, "fifo": limited}, band),
     ):
-        found = mapped(graph, spec, asked)
-        if found is None:
+        runs = [mapped(graph, spec, seed, asked) for seed in asked.seeds]
+        good = [found for found in runs if found is not None]
+        maps = [depths(found) for found in good]
+        if len(runs) > 1:
+            words.append(f"{len(good)} of {len(runs)}")
+        if not good:
             words += ["-", "-", "-"]
             continue
-        used = depths(found)
-        waiting = sum(route.fifo for route in found.routes)
-        words += [str(len(used)), str(max(used.values(), default=0)), str(waiting)]
+        waiting = statistics.fmean(sum(route.fifo for route in found.routes) for found in good)
+        words += [f"{statistics.fmean(map(len, maps)):.3g}", str(max(max(used.values(), default=0) for used in maps))]
+        words.append(f"{waiting:.3g}")
         if asked.out is not None:
             asked.out.mkdir(parents=True, exist_ok=True)
-            (asked.out / f"{graph}-{name}.svg").write_text(picture(side, used, rows), encoding="utf-8")
+            (asked.out / f"{graph}-{name}.svg").write_text(picture(side, mean_depths(maps), rows), encoding="utf-8")
     return f"| {' | '.join(words)} |"
 
 
@@ -115,11 +135,15 @@ def main() -> None:
     parser.add_argument("--objective", default="buffers", choices=("buffers", "wirelength", "latency"))
     parser.add_argument("--time-limit", type=float, default=10.0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1])
+    parser.add_argument("--processor-time", action="store_true", help="limits are CPU seconds of this process")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    head = ["graph", "tiles", "with FIFO in use", "deepest", "cycles in all"]
-    head += ["strand: in use", "deepest", "cycles in all"]
+    if asked.processor_time:
+        count_processor_time()
+    mapped_column = ["mapped"] if len(asked.seeds) > 1 else []
+    head = ["graph", "tiles", *mapped_column, "with FIFO in use", "deepest", "cycles in all"]
+    head += [*mapped_column, "strand: in use", "deepest", "cycles in all"]
     sys.stdout.write(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}\n")
     for graph in asked.graphs:
         sys.stdout.write(measure(graph, asked) + "\n")

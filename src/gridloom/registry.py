@@ -213,6 +213,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         ),
         "dct4": Entry("gridloom.frontend.kernels.transforms:DCT4", "4-point DCT"),
         "dct8": Entry("gridloom.frontend.kernels.transforms:DCT8", "8-point DCT"),
+        "idct8": Entry("gridloom.frontend.kernels.media:IDCT8", "8-point inverse DCT"),
+        "horner_bezier": Entry("gridloom.frontend.kernels.media:HORNER_BEZIER", "point of a Bezier curve"),
+        "bmp_header": Entry("gridloom.frontend.kernels.media:BMP_HEADER", "bytes of the header of a BMP file"),
         "gray": Entry("gridloom.frontend.kernels.image:GRAY_KERNEL", "luma of an RGB pixel"),
         "rgb_to_ycc": Entry("gridloom.frontend.kernels.image:RGB_TO_YCC", "RGB to luma and chroma"),
         "sepia": Entry("gridloom.frontend.kernels.image:SEPIA_KERNEL", "sepia tone of a pixel"),
@@ -389,6 +392,9 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "tensor": Entry("gridloom.flow.bench.suite:built_in", "built-in networks on a 16 x 8 dataflow grid"),
         "ucsb": Entry(
             "gridloom.flow.bench.suite:built_in", "ten published graphs, read from files, on the smallest squares"
+        ),
+        "ucsb-kernels": Entry(
+            "gridloom.flow.bench.suite:built_in", "five kernels like graphs of ucsb that are not among its files"
         ),
     },
     "models": {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.frontend.conftest import CGRA_BENCH, ELASTIC, GENMAP, NEOSA, OURS
 
+import gridloom as gl
 from gridloom.dfg import Array, Dfg, DfgBuilder, Edge, Node
 from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.graphs import dot, dot_syntax, dot_writer
@@ -107,6 +109,55 @@ def test_neosa_sources_are_inputs_and_labels_give_ops_and_multipliers() -> None:
     assert [(n.op, dfg.op_class(n.id)) for n in dfg.nodes] == [
         ("input", "mul"), ("mul", "mul"), ("output", "output"), ("op", "alu"),
     ]  # fmt: skip
+
+
+# Written for this test in the form of the UCSB ExPRESS suite: numbered names of three letters, edges with a name.
+EXPRESS = """digraph own_example {
+    LOD_1 [label = LOD_1 ];
+    IMP_2 [ label = IMP_2 ];
+    MUL_3 [label = MUL_3 ];
+    ADD_4 [label = ADD_4 ];
+    SUB_5 [label = SUB_5 ];
+    ASR_6 [label = ASR_6 ];
+    LSL_7 [label = LSL_7 ];
+    NEG_8 [label = NEG_8 ];
+    AND_9 [label = AND_9 ];
+    DIV_10 [label = DIV_10 ];
+    BGE_11 [label = BGE_11 ];
+    STR_12 [label = STR_12 ];
+    EXP_13 [label = EXP_13 ];
+    LOD_1 -> MUL_3 [ name = 0 ];
+    IMP_2 -> MUL_3 [ name = 1 ];
+    MUL_3 -> ADD_4 [ name = 2 ];
+    LOD_1 -> ADD_4 [ name = 3 ];
+    ADD_4 -> SUB_5 [ name = 4 ];
+    MUL_3 -> SUB_5 [ name = 5 ];
+    SUB_5 -> ASR_6 [ name = 6 ];
+    ASR_6 -> LSL_7 [ name = 7 ];
+    SUB_5 -> NEG_8 [ name = 8 ];
+    LSL_7 -> AND_9 [ name = 9 ];
+    NEG_8 -> AND_9 [ name = 10 ];
+    AND_9 -> DIV_10 [ name = 11 ];
+    DIV_10 -> BGE_11 [ name = 12 ];
+    AND_9 -> STR_12 [ name = 13 ];
+    BGE_11 -> EXP_13 [ name = 14 ];
+}
+"""
+
+
+def test_graphs_in_the_form_of_the_express_suite_keep_their_op_classes_and_edges() -> None:
+    dfg = dot.loads(EXPRESS, "own_example")
+    assert (len(dfg.nodes), len(dfg.edges)) == (13, 15)
+    assert [dfg.op_class(node) for node in ("MUL_3", "DIV_10", "SUB_5", "AND_9")] == ["mul", "div", "alu", "alu"]
+    assert {edge.operand for edge in dfg.edges if edge.target == "SUB_5"} == {0, 1}
+
+
+@pytest.mark.parametrize("arch", ["mesh:4x4", "chess:4x4,inputs=skewed"])
+def test_graphs_in_the_form_of_the_express_suite_map(arch: str, tmp_path: Path) -> None:
+    path = tmp_path / "own_example.dot"
+    path.write_text(EXPRESS, encoding="utf-8")
+    record = gl.map(str(path), arch=arch, effort=20_000).to_dict()
+    assert record["verified"] == {"legal": True, "simulated": True}
 
 
 def test_a_neosa_self_loop_is_carried_over_one_iteration() -> None:

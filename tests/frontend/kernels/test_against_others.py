@@ -14,6 +14,7 @@ from gridloom.dfg.interpreter import Interpreter, Stimulus, interpret
 from gridloom.frontend.kernels.crypto import AES_COLUMN, MD5_STEP, SHA1_STEP
 from gridloom.frontend.kernels.kmeans import KMEANS, centroid
 from gridloom.frontend.kernels.linear_algebra import SYSTOLIC_MATMUL, systolic_matrix
+from gridloom.frontend.kernels.media import BMP_HEADER, HORNER_BEZIER, IDCT8
 from gridloom.frontend.kernels.speech import ADPCM
 from gridloom.frontend.kernels.transforms import DCT8, IFFT_TWO_LOOP, TWIDDLE_BITS
 
@@ -102,6 +103,38 @@ def test_dct8_is_a_cosine_transform() -> None:
         angles = (2 * np.arange(8) + 1) * k * np.pi / 16
         exact = (math.sqrt(0.5) if k == 0 else 1.0) * np.cos(angles) @ x
         assert np.abs(shown[f"y{k}"] - exact).max() < 1.5
+
+
+def test_idct8_gives_the_samples_of_a_cosine_transform() -> None:
+    x = np.random.default_rng(8).integers(-128, 128, (8, 32)).astype(np.int64)
+    coefficients = interpret(DCT8.build(), Stimulus(iterations=32, streams={f"x{k}": x[k] for k in range(8)})).outputs
+    shown = interpret(IDCT8.build(), Stimulus(iterations=32, streams=dict(coefficients))).outputs
+    for k in range(8):
+        # Each coefficient was rounded down, and so is each sample.
+        assert np.abs(shown[f"x{k}"] - x[k]).max() <= 3
+
+
+@pytest.mark.parametrize("degree", [1, 3, 5])
+def test_horner_bezier_is_near_the_sum_of_bernstein_polynomials(degree: int) -> None:
+    stimulus = HORNER_BEZIER.stimulus(100, 4, degree=degree, dimensions=1)
+    shown = interpret(HORNER_BEZIER.build(degree=degree, dimensions=1), stimulus).outputs["curve0"]
+    t = stimulus.streams["t"] / 256
+    terms = [math.comb(degree, k) * t**k * (1 - t) ** (degree - k) for k in range(degree + 1)]
+    exact = sum(term * stimulus.streams[f"p{k}_0"] for k, term in enumerate(terms))
+    # Powers of t are rounded down to 256ths, which points of up to 1,024 and binomials of up to 10 enlarge.
+    assert np.abs(shown - exact).max() < 8 * degree**2
+
+
+def test_bmp_header_has_the_bytes_that_struct_packs() -> None:
+    streams = {"colours": [0, 256], "row_bytes": [1920, 300], "columns": [640, 299], "rows": [480, 70_000]}
+    stimulus = Stimulus(iterations=2, streams={name: np.array(words) for name, words in streams.items()})
+    shown = interpret(BMP_HEADER.build(), stimulus).outputs
+    for k in range(2):
+        offset = 54 + 4 * streams["colours"][k]
+        fields = {"size": offset + streams["row_bytes"][k] * streams["rows"][k], "offset": offset}
+        fields |= {"width": streams["columns"][k], "height": streams["rows"][k]}
+        for name, value in fields.items():
+            assert bytes(int(shown[f"{name}{byte}"][k]) for byte in range(4)) == struct.pack("<I", value)
 
 
 def test_adpcm_gives_the_codes_of_the_standard_library() -> None:

@@ -29,6 +29,7 @@ CASES: dict[str, list[dict[str, object]]] = {
     "moving_average": [{}, {"window": 1}, {"window": 9}],
     "ifft": [{}, {"n": 1024, "half": 256}],
     "ifft_two_loop": [{}, {"half": 1}, {"half": 16}],
+    "horner_bezier": [{}, {"degree": 1, "dimensions": 1}, {"degree": 5, "dimensions": 3}],
     "alpha_blend": [{}, {"channels": 1}],
     "md5_step": [{"steps": s, "round": r, "state": w} for s, r, w in (
         (4, 1, "stream"), (1, 2, "stream"), (1, 1, "carried"), (3, 4, "carried"), (4, 3, "carried"), (5, 2, "carried"),

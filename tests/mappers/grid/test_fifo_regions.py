@@ -7,13 +7,14 @@ from tests.mappers.conftest import proved_right, random_dag
 
 from gridloom import registry
 from gridloom.archs.spec import build
+from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.grid.anneal import AnnealConfig, anneal
 from gridloom.mappers.grid.divide import DivideConfig, divide
 from gridloom.mappers.grid.genetic import GeneticGridConfig, genetic_grid
 from gridloom.mappers.grid.neosa import NeosaConfig, neosa
 from gridloom.mappers.grid.trees import TreesConfig, trees
-from gridloom.mapping.model import Mapping
+from gridloom.mapping.model import Failure, Mapping
 
 FAST = GeneticGridConfig(objective="wirelength", starts=1, population=6, offspring=6, generations=3)
 MAPPERS = [
@@ -65,3 +66,47 @@ def test_a_tree_layout_that_needs_fifos_elsewhere_takes_longer_wires_or_fails():
         assert rows_that_wait(found) <= set(ROWS)
     else:
         assert found.constraint
+
+
+def late(operands: str) -> Dfg:
+    """z = -(-x) and x meet at a subtraction: on four tiles of a mesh x waits there for two cycles."""
+    b = DfgBuilder("late", "i32")
+    x = b.input("x")
+    z = b.add("neg", b.add("neg", x))
+    b.add("sub", *((z, x) if operands == "zx" else (x, z)))
+    return b.build()
+
+
+def operand_waits(found: Mapping) -> dict[tuple[str, int], int]:
+    """(tile, operand) -> the cycles that a value waits there, where one does."""
+    place = {instance.node: instance.place for instance in found.instances}
+    edges = found.dfg.edges
+    return {
+        (place[edges[route.edge].target], edges[route.edge].operand): route.fifo for route in found.routes if route.fifo
+    }
+
+
+def test_a_value_waits_at_the_operand_that_has_a_fifo():
+    found = anneal(late("zx"), build("examples/arrays/operand-fifos.yaml"), AnnealConfig(), Budget(seed=1))
+    assert isinstance(found, Mapping)
+    proved_right(found)
+    assert operand_waits(found) == {("pe_0_0", 1): 2}
+
+
+def test_a_fifo_at_the_other_operand_does_not_help():
+    found = anneal(late("xz"), build("examples/arrays/operand-fifos.yaml"), AnnealConfig(), Budget(seed=1))
+    assert isinstance(found, Failure)
+    assert found.constraint == "FIFO depth"
+
+
+@pytest.mark.parametrize(("mapper", "config"), MAPPERS)
+def test_no_mapper_lets_a_value_wait_at_an_operand_without_a_fifo(mapper, config):
+    tiles = [{"operands": 2, "fifo": [4, 0]}, {"where": "checkerboard", "fifo": [0, 4]}]
+    arch = build({"style": "static", "rows": 6, "cols": 6, "inputs": "skewed", "tiles": tiles})
+    for seed in range(1, 4):
+        found = mapper(random_dag(14, seed), arch, config, Budget(seed=seed))
+        if isinstance(found, Mapping):
+            proved_right(found)
+            for (tile, operand), cycles in operand_waits(found).items():
+                depth = arch.tiles[arch.tile_index[tile]].fifo_of(operand)
+                assert depth is not None and cycles <= depth

@@ -86,9 +86,10 @@ def test_h_trees_are_as_fast_as_published_by_hops_from_leaf_to_root(nodes, laten
     assert stats(found).occupancy == nodes / H_TREE_AREA[nodes]
 
 
-@pytest.mark.parametrize(("nodes", "latency"), [(15, 6), (31, 8), (63, 9)])
-def test_compact_trees_are_as_fast_as_published(nodes, latency):
-    found = mapped(tree(nodes), compact(nodes.bit_length())[0], TreesConfig(layout="compact", objective="latency"))
+@pytest.mark.parametrize(("nodes", "latency"), [(15, 6), (31, 8), (63, 9), (127, 12)])
+@pytest.mark.parametrize("objective", ["wirelength", "latency"])
+def test_compact_trees_are_as_fast_as_published(nodes, latency, objective):
+    found = mapped(tree(nodes), compact(nodes.bit_length())[0], TreesConfig(layout="compact", objective=objective))
     assert stats(found).latency <= latency
     assert stats(found).occupancy == nodes / COMPACT_AREA[nodes]
 
@@ -99,6 +100,35 @@ def test_compact_trees_are_legal_with_fifos_no_deeper_than_published(nodes, deep
     config = TreesConfig(layout="compact", objective=objective)
     found = mapped(tree(nodes), compact(nodes.bit_length())[0], config)
     assert max(route.fifo for route in found.routes) <= deepest
+
+
+def test_no_path_of_the_compact_tree_of_five_levels_is_longer_than_five_cells():
+    layout = compact(5)[0]
+    wires = lengths(layout)
+    paths = [0]
+    for node in range(1, 31):
+        paths.append(paths[(node - 1) // 2] + int(wires[node]))
+    assert max(paths) == 5
+    assert stats(mapped(tree(31), layout, TreesConfig(layout="compact"))).latency == 6
+
+
+@pytest.mark.parametrize(
+    ("layout", "array", "occupancy"), [("htree", "mesh:7x12", 60 / 84), ("compact", "mesh:8x8", 60 / 64)]
+)
+@pytest.mark.parametrize("kernel", ["tree_reduce", "tree_expand"])
+def test_four_trees_lie_beside_each_other_without_a_fifo(layout, array, occupancy, kernel):
+    found = trees(tree(15, kernel, components=4), build(array), TreesConfig(layout=layout), Budget())
+    assert isinstance(found, Mapping)
+    proved_right(found)
+    assert stats(found).occupancy == occupancy
+    assert not any(route.fifo for route in found.routes)
+
+
+@pytest.mark.parametrize("components", [2, 3, 5])
+def test_any_number_of_equal_trees_is_laid_out(components):
+    found = trees(tree(7, components=components), build("mesh:8x9"), TreesConfig(), Budget())
+    assert isinstance(found, Mapping)
+    proved_right(found)
 
 
 def test_expanding_trees_map_too():
@@ -116,13 +146,23 @@ def test_a_layout_is_turned_to_fit():
     proved_right(found)
 
 
+def _of_two_sizes() -> Dfg:
+    """A tree of seven nodes and, beside it, two trees of one node and one of five."""
+    b = DfgBuilder("two sizes", "i32")
+    b.add("add", b.add("add", b.input("a"), b.input("b")), b.add("add", b.input("c"), b.input("d")))
+    b.add("add", b.add("add", b.input("e"), b.input("f")), b.input("g"))
+    b.input("h")
+    b.input("i")
+    return b.build()
+
+
 @pytest.mark.parametrize(
     "dfg",
-    [tree(15, components=2), random_dag(13, 1), registry.load("kernels", "vector_add").build(), tree(15, "map_reduce")],
+    [_of_two_sizes(), random_dag(13, 1), registry.load("kernels", "vector_add").build(), tree(15, "map_reduce")],
     ids=lambda dfg: dfg.name,
 )
 def test_other_graphs_are_refused(dfg):
-    with pytest.raises(OptionError, match="not one complete binary tree"):
+    with pytest.raises(OptionError, match="not one complete binary tree, nor several of one size"):
         trees(dfg, build("mesh:12x12"), TreesConfig(), Budget())
 
 
@@ -141,6 +181,12 @@ def test_an_array_smaller_than_the_layout_is_a_failure():
     found = trees(tree(15), build("mesh:4x4"), TreesConfig(), Budget())
     assert isinstance(found, Failure)
     assert (found.constraint, found.demand) == ("area of the layout", "3x7 tiles for a tree of 15 nodes")
+
+
+def test_an_array_too_small_for_all_of_several_trees_is_a_failure():
+    found = trees(tree(15, components=4), build("mesh:7x9"), TreesConfig(), Budget())
+    assert isinstance(found, Failure)
+    assert found.demand == "3x7 tiles for a tree of 15 nodes, 4 times"
 
 
 def test_op_classes_that_no_part_of_the_array_has_are_a_failure():

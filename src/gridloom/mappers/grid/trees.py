@@ -3,12 +3,13 @@
 Layouts: the H-tree (Browning 1980), whose paths are all equally long, so that no FIFO is needed; and a compact one of
 the area of Lee and Choi's embedding (1996). The idea:
 
-1. the graph is numbered as a tree in level order;
-2. the layout says the tile of each number; where the array leaves room, it is shifted and turned until op classes fit;
+1. the graph is numbered as a tree in level order, or as several trees of one size;
+2. the layout says the tile of each number; several trees lie beside each other as equal blocks; where the array leaves
+   room, all of it is shifted and turned until op classes fit;
 3. routes come from PathFinder, issue cycles and FIFOs from exact balancing.
 
-Cost: a routing for each try. Limits: one complete binary tree; the compact layout has Lee and Choi's areas, but not
-tile for tile their places.
+Cost: a routing for each try. Limits: complete binary trees of one size; the compact layout has Lee and Choi's areas,
+but not tile for tile their places.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -65,19 +67,19 @@ class TreesConfig:
 
 
 def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping | Failure:
-    """A mapping of a complete binary tree by a layout on a static grid, or why there is none.
+    """A mapping of complete binary trees by a layout on a static grid, or why there is none.
 
-    OptionError for graphs that are not one complete binary tree and for another kind of array.
+    OptionError for graphs that are not complete binary trees of one size and for another kind of array.
     """
     refuse_unsuited("trees", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
-    order = level_order(problem)
-    layouts = _layouts(config, len(order))
-    reason = _too_small(problem, layouts[0]) or screen(problem)
+    orders = level_orders(problem)
+    layouts = _layouts(config, len(orders[0]))
+    reason = _too_small(problem, layouts[0], len(orders)) or screen(problem)
     if reason is not None:
         return reason
-    positions = list(islice(_placements(problem, order, layouts), config.tries))
+    positions = list(islice(_placements(problem, orders, layouts), config.tries))
     if not positions:
         return _no_classes(problem, layouts[0])
     search = StaticSearch(problem, config, {})
@@ -89,34 +91,43 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
     return to_mapping(problem, best, origin("trees", config, clock))
 
 
-def level_order(problem: StaticProblem) -> list[int]:
-    """The nodes of a complete binary tree, root first, level by level; OptionError for any other graph.
+def level_orders(problem: StaticProblem) -> list[list[int]]:
+    """The nodes of each complete binary tree, root first, level by level; OptionError for any other graph.
 
-    Edges may all point to the root (a reduction) or all away from it. The children of the node at position k of the
-    result are at positions 2 * k + 1 and 2 * k + 2. Linear in the nodes, times the levels.
+    Edges may all point to the roots (reductions) or all away from them. The children of the node at position k of a
+    tree's list are at positions 2 * k + 1 and 2 * k + 2. Linear in the nodes, times the levels.
     """
-    size = problem.size
-    below: list[list[int]] = [[] for _ in range(size)]
+    below: list[list[int]] = [[] for _ in range(problem.size)]
     inward = len(set(problem.source.tolist())) == len(problem.source)
     for a, b in zip(problem.source.tolist(), problem.target.tolist()):
         below[b if inward else a].append(a if inward else b)
-    children = {node for row in below for node in row}
-    order = [node for node in range(size) if node not in children]
-    if size & (size + 1) or len(problem.edges) != size - 1 or len(order) != 1:
+    children = [node for row in below for node in row]
+    roots = sorted(set(range(problem.size)) - set(children))
+    size = problem.size // max(1, len(roots))
+    if not roots or size & (size + 1) or size * len(roots) != problem.size or len(set(children)) != len(children):
         raise _not_a_tree(problem)
+    orders = [_level_order(root, below, size) for root in roots]
+    if None in orders:
+        raise _not_a_tree(problem)
+    return [order for order in orders if order is not None]
+
+
+def _level_order(root: int, below: list[list[int]], size: int) -> list[int] | None:
+    """One tree's nodes level by level; None where a node above the last level has not two children."""
+    order = [root]
     level = order
     while len(order) < size:
+        if any(len(below[node]) != 2 for node in level):
+            return None
         level = [child for node in level for child in below[node]]
-        if len(level) != len(order) + 1 or any(len(below[node]) != 2 for node in order[-(len(level) // 2) :]):
-            raise _not_a_tree(problem)
         order = order + level
-    return order
+    return None if any(below[node] for node in level) else order
 
 
 def _not_a_tree(problem: StaticProblem) -> OptionError:
     return OptionError(
         f"graph {problem.dfg.name!r} with {problem.size} placed nodes and {len(problem.edges)} routed edges is not one "
-        "complete binary tree; mapper 'trees' takes nothing else: use 'anneal'"
+        "complete binary tree, nor several of one size; mapper 'trees' takes nothing else: use 'anneal'"
     )
 
 
@@ -128,20 +139,36 @@ def _layouts(config: TreesConfig, size: int) -> list[Layout]:
     return compact(levels, config.tries, fastest=config.objective == "latency")
 
 
-def _placements(problem: StaticProblem, order: list[int], layouts: list[Layout]) -> Iterator[Int32s]:
+def _placements(problem: StaticProblem, orders: list[list[int]], layouts: list[Layout]) -> Iterator[Int32s]:
     """Placements that op classes allow: layouts as they are or transposed, from the upper left corner on."""
     arch = problem.arch
     grid = np.full((arch.rows, arch.cols), -1, dtype=np.int32)
     grid[problem.row, problem.col] = np.arange(problem.tiles, dtype=np.int32)
-    nodes = np.array(order)
+    nodes = np.concatenate(orders)
     for layout in layouts:
         for turned in (layout, layout.transposed):
-            for top in range(arch.rows - turned.rows + 1):
-                for left in range(arch.cols - turned.cols + 1):
-                    position = np.empty(problem.size, dtype=np.int32)
-                    position[nodes] = grid[turned.cells[:, 0] + top, turned.cells[:, 1] + left]
-                    if problem.allowed[problem.kind, position].all():
-                        yield position
+            for down, across in _arrangements(arch, turned, len(orders)):
+                cells = _blocks(turned, across, len(orders))
+                for top in range(arch.rows - down * turned.rows + 1):
+                    for left in range(arch.cols - across * turned.cols + 1):
+                        position = np.empty(problem.size, dtype=np.int32)
+                        position[nodes] = grid[cells[:, 0] + top, cells[:, 1] + left]
+                        if problem.allowed[problem.kind, position].all():
+                            yield position
+
+
+def _arrangements(arch: Arch, layout: Layout, count: int) -> list[tuple[int, int]]:
+    """(blocks below each other, blocks beside each other) for so many trees, as far as the array has room."""
+    ways = [(-(-count // across), across) for across in range(1, count + 1)]
+    return [
+        (down, across) for down, across in ways if down * layout.rows <= arch.rows and across * layout.cols <= arch.cols
+    ]
+
+
+def _blocks(layout: Layout, across: int, count: int) -> NDArray[np.int64]:
+    """The cells of so many trees, one after the other, in rows of ``across`` blocks."""
+    corners = [(block // across * layout.rows, block % across * layout.cols) for block in range(count)]
+    return np.concatenate([layout.cells + np.array(corner) for corner in corners])
 
 
 def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candidate:
@@ -153,15 +180,16 @@ def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candid
     return min(candidates, key=lambda candidate: candidate.score)
 
 
-def _too_small(problem: StaticProblem, layout: Layout) -> Failure | None:
+def _too_small(problem: StaticProblem, layout: Layout, count: int) -> Failure | None:
     """The Failure of a layout that does not fit on the array in either direction; None where it fits."""
     arch = problem.arch
-    long, short = max(layout.rows, layout.cols), min(layout.rows, layout.cols)
-    if max(arch.rows, arch.cols) >= long and min(arch.rows, arch.cols) >= short:
+    if any(_arrangements(arch, turned, count) for turned in (layout, layout.transposed)):
         return None
+    long, short = max(layout.rows, layout.cols), min(layout.rows, layout.cols)
+    area = f"{short}x{long} tiles for a tree of {problem.size // count} nodes"
     return Failure(
         constraint="area of the layout",
-        demand=f"{short}x{long} tiles for a tree of {problem.size} nodes",
+        demand=area if count == 1 else f"{area}, {count} times",
         bound=f"{arch.rows}x{arch.cols} on {arch.name}",
         levers=("a larger array", "layout=compact", "mapper anneal"),
     )

@@ -5,7 +5,8 @@ puts two halves beside each other, with a line between them that holds the root;
 compact layout has the area of Lee and Choi's embedding (1996): a tree of p levels is four trees of p - 2 levels in
 quadrants, the three nodes above them sit on cells that the quadrants leave free. Which cells these are, and how the
 quadrants are turned, is our own choice: the one whose branches differ least in length, then the one with the shortest
-wires.
+wires. The tree of five levels is a picture that a SAT solver found: of all paths from its root none is longer than
+five cells, the least that is possible, and its free cells suit the nodes above four of it.
 
 Cost: linear in the area for the H-tree; 8 * 40^3 weighings for each doubling of the compact layout.
 """
@@ -23,6 +24,18 @@ Cells = NDArray[np.int64]
 
 # Ways to turn quadrants independently that are all tried; above it only mirrored ones are.
 _ALL_TURNS = 256
+
+# Five levels on 6 x 6 cells, nodes in level order. If all paths had four cells, the levels would have one colour of a
+# chessboard in turn, and 1 + 4 + 16 nodes would need 21 of 18 cells; five is therefore the least. The free cells on the
+# right are where the nodes above four of these squares go.
+_FIVE_LEVELS = """
+ . 26 12 25 30 27
+23 11  5 29 14 13
+19 24  .  2  6 28
+ 9  4  1  0 16  .
+20 10 22  3  7 15
+ . 21 18  8 17  .
+"""
 
 # Free cells that the nodes above quadrants may take: all triples of them are weighed.
 _FREE = 40
@@ -83,7 +96,7 @@ def h_tree(levels: int) -> Layout:
 
 
 def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layout]:
-    """The best ``count`` compact layouts, best first; up to three levels there is one.
+    """The best ``count`` compact layouts, best first; of 1, 2, 3 and 5 levels there is one.
 
     Branches that differ little come first, or short paths to the root if ``fastest``.
     """
@@ -91,6 +104,8 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
         return [h_tree(levels)]
     if levels == 2:
         return [Layout(2, 2, np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int64))]
+    if levels == 5:
+        return [_from_picture(_FIVE_LEVELS)]
     quarter = _best(levels - 2, fastest)
     # Quadrants of 4 x 4 leave one cell each: a cross between them has room for the three nodes above and their wires.
     gap = 1 if levels == 6 else 0
@@ -101,6 +116,13 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
         layouts += _tops(parts, _free(parts, side), count, fastest)
     layouts.sort(key=lambda entry: entry[0])
     return [Layout(side, side, cells) for _, cells in layouts[:count]]
+
+
+def _from_picture(picture: str) -> Layout:
+    """The layout whose cells are drawn as rows of node numbers, a full stop for a free cell."""
+    rows = [line.split() for line in picture.split("\n") if line]
+    cells = {int(word): (r, c) for r, row in enumerate(rows) for c, word in enumerate(row) if word != "."}
+    return Layout(len(rows), len(rows[0]), np.array([cells[node] for node in range(len(cells))], dtype=np.int64))
 
 
 @lru_cache(maxsize=16)
