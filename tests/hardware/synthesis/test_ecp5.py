@@ -121,7 +121,7 @@ def test_trimmed_hardware_has_the_ops_of_its_mapping_only() -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill"])
+@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill", "vpcma_three_rows"])
 def test_trimmed_hardware_runs_its_mapping(name: str) -> None:
     if not available("icarus"):
         pytest.skip("Icarus Verilog is not installed")

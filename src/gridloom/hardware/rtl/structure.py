@@ -432,9 +432,10 @@ class Hardware:
         return -1 if source in self._gated and self.arch.tile[source] != self.arch.tile[target] else gate
 
     def _is_wired(self, t: int) -> bool:
-        """Whether a tile keeps no words: it has no latency, and constants have registers of their own."""
-        tile, immediate = self.arch.tiles[t], {"const", "livein"} & self.arch.free
-        return not (immediate or tile.fifo or tile.fifos) and max(map(tile.latency_of, tile.classes)) == 0
+        """Whether a tile keeps no words: it has no latency, constants have registers, and nothing is carried."""
+        tile, immediate = self.arch.tiles[t], bool({"const", "livein"} & self.arch.free)
+        keeps = immediate or self.parameters.carries or tile.fifo or tile.fifos
+        return not keeps and max(map(tile.latency_of, tile.classes)) == 0
 
     def _in_ring(self, r: int) -> bool:
         """Whether a wire is a link or a switch output of crossbars that pass values on within a cycle."""

@@ -14,14 +14,15 @@ module gl_cma_alu #(
     localparam [4:0]
         ADD = 13, SUB = 14, MULT = 15, SL = 16, SR = 17, SRA = 18, SEL = 19, NOT = 21, AND = 22, OR = 23, XOR = 24,
         EQL = 25, GT = 26, LT = 27;
-    localparam HAS_SHIFT = |OPS[SRA:SL];
+    // All ops of the domain are below 32.
+    localparam [31:0] HAS = OPS[31:0];
+    localparam HAS_SHIFT = |HAS[SRA:SL];
 `ifdef GRIDLOOM_ECP5
-    localparam IN_PRODUCT = OPS[MULT] && HAS_SHIFT;
+    localparam IN_PRODUCT = HAS[MULT] && HAS_SHIFT;
 `else
     localparam IN_PRODUCT = 1'b0;
 `endif
-    // All ops of the domain are below 32.
-    wire [31:0] known = (32'd1 << opcode[4:0]) & OPS[31:0];
+    wire [31:0] known = (32'd1 << opcode[4:0]) & HAS;
     wire joins = known[OR] || known[XOR];
     wire meets = known[AND] || known[XOR];
     wire compares = known[GT] || known[LT];
@@ -72,11 +73,11 @@ module gl_cma_alu #(
             assign right = db;
             wire [23:0] lower = rights ? da : mirrored(da);
             wire [23:0] moved;
-            gl_shifter #(.W(24), .BITS(5), .FILLS(OPS[SRA])) shifter (
+            gl_shifter #(.W(24), .BITS(5), .FILLS(HAS[SRA])) shifter (
                 .funnel({{31{fill}}, lower}), .amount(db[4:0] | {5{far}}), .moved(moved));
             assign shifted = rights ? moved : mirrored(moved);
         end
-        if (OPS[MULT]) begin : multiplier
+        if (HAS[MULT]) begin : multiplier
             // Above bit 17 only the lowest bits of the other products count.
             wire [35:0] whole = left[17:0] * right[17:0];
             wire [5:0] crossed = left[5:0] * right[23:18];
@@ -86,16 +87,16 @@ module gl_cma_alu #(
         end else begin : no_multiplier
             assign product = 24'd0;
         end
-        if (OPS[MULT] && HAS_SHIFT) begin : three
+        if (HAS[MULT] && HAS_SHIFT) begin : three
             // Behind the multiplier of blocks are products and shifts to the left; both of them come late.
             wire late = IN_PRODUCT ? known[MULT] || known[SL] : known[MULT];
             wire turned = IN_PRODUCT ? rights : shifts;
             gl_mux #(.W(24), .N(4), .SELECT_BITS(2)) pick (
                 .sources({shifted, shifted, product, rest}), .select({turned, late}), .chosen(y[23:0]));
         end else begin : two
-            assign y[23:0] = OPS[MULT] && known[MULT] ? product : HAS_SHIFT && shifts ? shifted : rest;
+            assign y[23:0] = HAS[MULT] && known[MULT] ? product : HAS_SHIFT && shifts ? shifted : rest;
             wire unused_words = &{1'b0, product, shifted};
         end
     endgenerate
-    wire unused = &{1'b0, opcode[5], known, left, right};
+    wire unused = &{1'b0, opcode[5], OPS[63:32], known, left, right};
 endmodule
