@@ -57,7 +57,8 @@ def test_random_mappings_run_on_their_hardware(style: str, count: int, cosimulat
 
 @pytest.mark.parametrize("array", ["mesh:3x3,link=1", "onehop:3x3,fifo=3,link=1"])
 def test_registers_at_the_ends_of_links_run_as_the_simulator_says(array: str, cosimulate: Cosimulate) -> None:
-    arch, found = build(array), []
+    arch = build(array)
+    found: list[Mapping] = []
     for seed in range(40):
         mapping = construct(static_graph(random.Random(f"links {seed}")), arch, seed, ii=1, settings={})
         if mapping is not None and len(found) < 3:
