@@ -51,7 +51,7 @@ def test_arch_string_reads_as(text: str, spec: dict[str, Any]) -> None:
         (
             "mesh:2x2,fifos=3",
             "array 'mesh:2x2,fifos=3': fifos: family 'mesh' has no such parameter; it has: classes, cols, fifo, "
-            "inputs, io, latency, mul, operands, rows",
+            "inputs, io, latency, link, mul, operands, rows",
         ),
         ("mesh:2x2,operands=0", "array 'mesh:2x2,operands=0': operands: expected 1 to 8, found 0"),
         ("mesh:2x2,latency=2", "array 'mesh:2x2,latency=2': latency: Input should be a valid dictionary, found 2"),
@@ -144,7 +144,7 @@ def test_yaml_builds_the_same_array_as_its_equal(tmp_path: Path, name: str) -> N
     ("text", "line", "message"),
     [
         ("family: mesh\nrows: 2\ncols: 2\nfifos: 3\n", 4, "fifos: family 'mesh' has no such parameter; it has: "
-         "classes, cols, fifo, inputs, io, latency, mul, operands, rows"),
+         "classes, cols, fifo, inputs, io, latency, link, mul, operands, rows"),
         ("rows: 2\ncols: 2\nfamily: mash\n", 3, "no arch is called 'mash'; did you mean mesh?"),
         ("rows: 2\nfamily: mesh\n", 2, "cols: family 'mesh' needs this parameter"),
         ("family: mesh\ncols: 2\nrows: 900\n", 3, "rows: expected 1 to 128, found 900"),

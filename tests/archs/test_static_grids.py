@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.archs.paths import drivers, earliest, followers
 
 from gridloom.archs import Arch, Kind, build
+from gridloom.errors import ArchError
 
 FAMILIES = ("mesh", "onehop", "hex", "chess")
 
@@ -122,3 +123,22 @@ def test_names_and_inputs_follow_the_description(family: str, rows: int, cols: i
     assert [tile.name for tile in arch.tiles] == [f"pe_{r}_{c}" for r in range(rows) for c in range(cols)]
     assert arch.resource_names[arch.operand_inputs[-1, 2]] == f"{arch.tiles[-1].name}.in2"
     assert (arch.hops >= 0).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_registers_at_the_ends_of_links_add_a_cycle_whatever_the_way(family: str) -> None:
+    plain, registered = build(f"{family}:4x4"), build(f"{family}:4x4,link=1")
+    assert (plain.link_cycles, registered.link_cycles) == (0, 1)
+    start = "pe_1_2.out"
+    before, after = earliest(plain, start), earliest(registered, start)
+    operands = [name for name in before if name.endswith(".in0")]
+    assert len(operands) == 16
+    for name in operands:
+        own = name == "pe_1_2.in0"
+        assert after[name] - before[name] == (0 if own else 1), name
+
+
+def test_a_link_has_one_register_at_most() -> None:
+    with pytest.raises(ArchError) as caught:
+        build("mesh:4x4,link=2")
+    assert str(caught.value) == "array 'mesh:4x4,link=2': link: expected 0 to 1, found 2"

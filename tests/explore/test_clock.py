@@ -45,7 +45,7 @@ def test_a_register_before_the_function_units_gives_a_faster_clock() -> None:
     assert late.mhz > plain.mhz
 
 
-@pytest.mark.parametrize("array", ["hycube:2x2", "vpcma:4x6", "torus:2x2,file=central,regs=4"])
+@pytest.mark.parametrize("array", ["hycube:2x2", "vpcma:4x6", "torus:2x2,file=central,regs=4", "mesh:2x2,link=1"])
 def test_arrays_unlike_those_that_were_placed_have_no_clock(array: str) -> None:
     assert clock(hardware_of(build(array), 16 if not array.startswith("vpcma") else 24)) is None
     price = cost(build(array))

@@ -55,6 +55,20 @@ def test_random_mappings_run_on_their_hardware(style: str, count: int, cosimulat
         assert cosimulate(mapping, seed=number) == (), f"{style} mapping {number} on {mapping.arch.name}"
 
 
+@pytest.mark.parametrize("array", ["mesh:3x3,link=1", "onehop:3x3,fifo=3,link=1"])
+def test_registers_at_the_ends_of_links_run_as_the_simulator_says(array: str, cosimulate: Cosimulate) -> None:
+    arch = build(array)
+    found: list[Mapping] = []
+    for seed in range(40):
+        mapping = construct(static_graph(random.Random(f"links {seed}")), arch, seed, ii=1, settings={})
+        if mapping is not None and len(found) < 3:
+            assert cosimulate(mapping, seed=seed, stall=seed + 1) == (), f"mapping {seed} on {array}"
+            found.append(mapping)
+    assert len(found) == 3
+    passed = [hop for m in found for route in m.routes for hop in route.hops if ">" in hop[0]]
+    assert passed
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("style", "count"), [("static", 90), ("modulo", 90), ("engine", 20), ("vpcma", 20)])
 def test_many_random_mappings_run_on_their_hardware(style: str, count: int, cosimulate: Cosimulate) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests import hand_mappings
 
+from gridloom.archs.model import Kind
 from gridloom.flow.hardware import energy_of
 from gridloom.hardware.energy import EnergyTable, energy, op_energy
+from gridloom.mapping import Mapping
 
 
 def test_the_parts_add_up_to_the_total() -> None:
@@ -46,3 +50,25 @@ def test_operations_cost_what_the_table_says(width: int, add: float, mul: float)
 
 def test_what_computes_nothing_costs_no_operation() -> None:
     assert op_energy("i32", "const", "const", 32) == op_energy("i32", "output", "output", 32) == 0
+
+
+def words(mapping: Mapping) -> float:
+    """How many words of registers the clock of an array drives in a cycle."""
+    still = energy(mapping, np.full((2, len(mapping.dfg.nodes)), 5, dtype=np.int64))
+    return still.clock / (EnergyTable().clock * 32 * mapping.ii)
+
+
+def test_tiles_share_the_register_of_a_link_that_leads_on() -> None:
+    plain = hand_mappings.mesh_local()
+    arch = plain.arch
+    onward = {(int(s), int(arch.tile[t])) for s, t, c in zip(arch.arc_source, arch.arc_target, arch.arc_latency)
+              if c and arch.kind[t] == Kind.LINK}  # fmt: skip
+    fifos = sum((tile.fifo or 0) * tile.operands for tile in arch.tiles)
+    assert words(plain) == pytest.approx(len(arch.tiles) + len(onward) + fifos)
+
+
+def test_pipeline_registers_cost_where_they_are_switched_on() -> None:
+    rows = hand_mappings.vpcma_three_rows()
+    off = replace(rows, settings={"pipeline": [0] * 7})
+    # Behind two rows of twelve tiles stand registers for the ALU and for the N output.
+    assert words(rows) - words(off) == pytest.approx(2 * 12 * 2)

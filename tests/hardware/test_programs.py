@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,6 +35,49 @@ def test_program_that_takes_too_long_ends_with_its_children(tmp_path: Path) -> N
     while time.monotonic() < deadline and _runs(child):
         time.sleep(0.05)
     assert not _runs(child)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_to_synth_ends_the_program_that_it_runs(number: signal.Signals, tmp_path: Path) -> None:
+    # A stand-in for Yosys that says who it is and then works for ever; its child stands for ABC.
+    tool = tmp_path / "yosys"
+    tool.write_text('#!/bin/sh\nsleep 600 &\necho $$ $! > "$STANDS_IN/started"\nwait\n')
+    tool.chmod(0o755)
+    nextpnr = tmp_path / "nextpnr-ecp5"
+    nextpnr.write_text("#!/bin/sh\n")
+    nextpnr.chmod(0o755)
+    environment = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}", STANDS_IN=str(tmp_path))
+    arguments = ["synth", "mesh:2x2", "--set", "width=4", "--set", "ops=add", "-o", str(tmp_path / "placed")]
+    command = subprocess.Popen([sys.executable, "-m", "gridloom", *arguments], env=environment)
+    try:
+        started = _numbers(tmp_path / "started")
+        assert all(map(_runs, started))
+        command.send_signal(number)
+        assert command.wait(timeout=60) == 128 + number
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and any(map(_runs, started)):
+            time.sleep(0.05)
+        assert [process for process in started if _runs(process)] == []
+    finally:
+        command.kill()
+        command.wait()
+
+
+def test_signals_are_as_they_were_behind_a_program(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    run_program([sys.executable, "-c", "pass"], tmp_path)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def _numbers(path: Path) -> list[int]:
+    """The numbers of the processes that a stand-in writes when it runs."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if path.exists() and len(found := path.read_text().split()) == 2:
+            return [int(number) for number in found]
+        time.sleep(0.05)
+    raise AssertionError("the stand-in was not started")
 
 
 def _runs(process: int) -> bool:

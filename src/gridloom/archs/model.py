@@ -374,6 +374,15 @@ class Arch:
         """
         return hop_distances(len(self.tiles), [(a, b) for a, b, _ in self.links])
 
+    @cached_property
+    def link_cycles(self) -> int:
+        """The least cycles that a value takes from a link to an operand behind it; 0 where nothing leaves a link.
+
+        They are registers at the end of a link (``mesh:4x4,link=1``), and the links themselves on the streaming engine.
+        """
+        ends = (self.kind[self.arc_source] == Kind.LINK) & (self.kind[self.arc_target] == Kind.IN)
+        return int(self.arc_latency[ends].min(initial=np.iinfo(self.arc_latency.dtype).max)) if ends.any() else 0
+
     def tiles_for(self, op_class: str) -> tuple[int, ...]:
         """Return the indices of the tiles that can run an op class. Linear in the tiles."""
         return tuple(k for k, tile in enumerate(self.tiles) if op_class in tile.classes)

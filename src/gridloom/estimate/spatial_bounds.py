@@ -102,7 +102,7 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
             edge = dfg.edges[e]
             target = dfg.index[edge.target]
             if edge.kind == "data" and edge.distance == 0:
-                ready[target] = max(ready[target], done)
+                ready[target] = max(ready[target], done + arch.link_cycles)
     return Bound(last, "the longest path of operations")
 
 
@@ -152,7 +152,7 @@ def least_links(dfg: Dfg, arch: Arch, fifo: int) -> int:
         flow.add_node(("last", name), demand=1)
         at_least(("issue", name), ("last", name), max(1, len(readers[name])))
     for edge in edges:
-        gap = latency[edge.source] - edge.distance
+        gap = latency[edge.source] + arch.link_cycles - edge.distance
         at_least(("issue", edge.source), ("issue", edge.target), gap)
         at_least(("issue", edge.target), ("last", edge.source), 1 - gap - fifo)
     if arch.inputs == "aligned":

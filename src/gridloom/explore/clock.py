@@ -61,11 +61,12 @@ def clock(hardware: Hardware) -> Clock | None:
     """Return LUTs and clock of an array by the fitted models. Linear in the array's unit variants.
 
     None for arrays unlike those of the runs: values that cross several links or ALUs in a cycle, shared register files,
-    memory banks, and ops of one class that take longer than those of another.
+    memory banks, registers at the ends of a grid's links, and ops of one class that take longer than those of another.
     """
     shapes = [shape for shape in hardware.places if shape.kind == "pe"]
     alike = len(shapes) == len(hardware.places) and all(shape.latency == 1 + shape.issue for shape in shapes)
-    if not alike or hardware.has_rings or hardware.domain != "i32" or hardware.arch.banks:
+    registered = hardware.arch.style == "static" and hardware.arch.link_cycles > 0
+    if not alike or registered or hardware.has_rings or hardware.domain != "i32" or hardware.arch.banks:
         return None
     area, period = _weights()
     luts = float(np.dot(area, lut_features(hardware)))

@@ -50,7 +50,8 @@ def hardware_for(
 
     MappingError for mappings on other arrays.
     """
-    from gridloom.hardware.bitstream.encode import fitted, trimmed
+    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.trimming import trimmed
     from gridloom.hardware.rtl.structure import Hardware
 
     if mapping is not None:

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Kind
 from gridloom.mapping.model import Mapping
 
 Words = NDArray[np.int64]
@@ -87,7 +87,7 @@ def energy(mapping: Mapping, values: Words, *, width: int = 32, table: EnergyTab
                   for kind, bits in changes.items() if kind in (Kind.LINK, Kind.SWITCH, Kind.IN)),
         registers=table.register * sum(bits for kind, bits in changes.items() if kind in (Kind.OUT, Kind.REG)),
         memory=_accesses(mapping) * table.memory * width / 64,
-        clock=table.clock * width * _register_words(mapping.arch) * mapping.ii,
+        clock=table.clock * width * _register_words(mapping) * mapping.ii,
     )  # fmt: skip
 
 
@@ -168,8 +168,19 @@ def _accesses(mapping: Mapping) -> int:
     return own + spills
 
 
-def _register_words(arch: Arch) -> int:
-    """Words that registers of the array hold: output registers, register files, delays of arcs and FIFOs."""
+def _register_words(mapping: Mapping) -> int:
+    """Words that registers hold: output registers, register files, late arcs and FIFOs.
+
+    The multiplexers of a tile that read a signal equally late share its registers, and a register that a setting
+    switches on stands once behind its source.
+    """
+    arch = mapping.arch
     held = int(np.isin(arch.kind, [int(Kind.OUT), int(Kind.REG)]).sum())
-    delays = int(arch.arc_latency[arch.kind[arch.arc_target] == Kind.LINK].sum())
-    return held + delays + sum((tile.fifo or 0) * tile.operands for tile in arch.tiles)
+    wires = np.isin(arch.kind[arch.arc_target], [int(Kind.IN), int(Kind.LINK), int(Kind.SWITCH)])
+    late = wires & (arch.arc_latency > 0)
+    columns = (arch.arc_source[late], arch.tile[arch.arc_target[late]], arch.arc_latency[late])
+    delays = {(int(source), int(tile), int(cycles)) for source, tile, cycles in zip(*columns)}
+    bits = [bit for setting in arch.settings for bit in mapping.settings.get(setting.name, ())]
+    gated = {int(s) for s, gate in zip(arch.arc_source, arch.arc_gate) if gate >= 0 and bits and bits[gate]}
+    fifos = sum((tile.fifo or 0) * tile.operands for tile in arch.tiles)
+    return held + sum(cycles for *_, cycles in delays) + len(gated) + fifos

@@ -41,13 +41,19 @@ class Trim:
     """What a set of mappings needs of an array: the hardware has no more than this.
 
     ``ops`` are (tile, op), ``arcs`` are (source, target, cycles, gate) by resource numbers, ``fifos`` are the most
-    cycles that an operand waits on each tile, and ``memory`` are the tiles that load, store or spill.
+    cycles that an operand waits on each tile, and ``memory`` are the tiles that load, store or spill. ``settings`` are
+    the settings of the array, bit by bit: -1 where the mappings differ, otherwise the bit that all of them have.
     """
 
     ops: tuple[tuple[int, str], ...]
     arcs: tuple[tuple[int, int, int, int], ...]
     fifos: tuple[int, ...]
     memory: tuple[int, ...]
+    settings: tuple[int, ...] = ()
+
+    def setting(self, number: int) -> int:
+        """Return the bit of a setting that is the same for all mappings; -1 where they differ."""
+        return self.settings[number] if self.settings else -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +94,8 @@ class HardwareParameters:
     floats: tuple[str, ...] = ()
     #: True: results of every tile may leave the array, so that a host can read the last one of each (live-outs).
     liveouts: bool = False
+    #: True: tiles of combinational rows keep words, too: the initial values of what comes from an earlier iteration.
+    carries: bool = False
     #: What is kept of the array; null: all of it.
     trim: Trim | None = None
 
@@ -98,6 +106,7 @@ class HardwareParameters:
                 raise OptionError(f"{parameter.name}: expected {low} to {high}, found {value!r}")
         for name, allowed in (
             ("memory", (True, False, None)), ("bypass", (True, False)), ("liveouts", (True, False)),
+            ("carries", (True, False)),
         ):  # fmt: skip
             if not any(getattr(self, name) is value for value in allowed):
                 raise OptionError(f"{name}: expected true or false, found {getattr(self, name)!r}")
@@ -153,8 +162,9 @@ class HardwareParameters:
         # Files of hardware that is not trimmed stay as they were.
         if self.trim is None:
             del data["trim"]
-        if not self.liveouts:
-            del data["liveouts"]
+        for name in ("liveouts", "carries"):
+            if not data[name]:
+                del data[name]
         if not self.floats:
             del data["floats"]
         else:
@@ -191,6 +201,7 @@ def _read_trim(data: Any, where: str) -> Trim:
             arcs=tuple((int(a), int(b), int(c), int(d)) for a, b, c, d in data["arcs"]),
             fifos=tuple(int(cycles) for cycles in data["fifos"]),
             memory=tuple(int(tile) for tile in data["memory"]),
+            settings=tuple(int(bit) for bit in data.get("settings", ())),
         )
     except (KeyError, TypeError, ValueError):
         raise OptionError("trim: expected ops, arcs, fifos and memory of a header; use --trim", where=where) from None

@@ -58,7 +58,7 @@ def random_fields(draw: st.DrawFn) -> tuple[Hardware, Fields]:
         for numbers in record.contexts.values():
             for field in draw(st.lists(st.sampled_from(layout.fields), max_size=4, unique=True)):
                 numbers[field.name] = draw(st.integers(1, (1 << field.width) - 1))
-        if unit.shape.kind == "pe":
+        if unit.shape.kind == "pe" and unit.shape.words(hardware.parameters):
             record.values = draw(st.dictionaries(st.integers(0, 4), word, max_size=2))
         if unit.shape.registers:
             record.registers = draw(st.dictionaries(st.integers(0, unit.shape.registers - 1), word, max_size=2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ pytestmark = [pytest.mark.tools, pytest.mark.usefixtures("icarus")]
 
 EDGES = (0, 1, 2, 3, 7, 31, 32, 33, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF)
 MODULES = {"i32": "gl_alu", "cma24": "gl_cma_alu"}
+Row = tuple[str, int, int, int]
 UNITS = [("i32", width) for width in (32, 24, 16, 8, 13, 4, 2, 33, 64)] + [("cma24", 25)]
 
 
@@ -27,7 +29,7 @@ def texts(domain: str) -> dict[str, str]:
     parts = (
         ("gl_controls", "gl_adder", "gl_shifter", "gl_mux", "gl_product", "gl_division", "gl_delay")
         if domain == "i32"
-        else ()
+        else ("gl_adder", "gl_shifter", "gl_mux")
     )
     return {f"{name}.v": primitive(name) for name in (MODULES[domain], *parts)}
 
@@ -41,7 +43,7 @@ def ops_of(domain: str) -> dict[str, int]:
     }
 
 
-def vectors(domain: str, width: int) -> list[tuple[str, int, int, int]]:
+def vectors(domain: str, width: int) -> list[Row]:
     rng = random.Random(f"{domain} {width}")
     mask = (1 << width) - 1
     edges = sorted({edge & mask for edge in (*EDGES, width - 1, width, width + 1, mask >> 1, (mask >> 1) + 1, mask)})
@@ -63,15 +65,18 @@ def expected(domain: str, width: int, op: str, *words: int) -> int:
     return result & (1 << width) - 1
 
 
-@pytest.mark.parametrize(("domain", "width"), UNITS)
-def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, tmp_path: Path) -> None:
-    rows, codes = vectors(domain, width), ops_of(domain)
-    digits = -(-width // 4)
+def computed(folder: Path, domain: str, width: int, rows: list[Row], *, ops: int | None = None) -> list[str]:
+    """What the function unit makes of each row, in digits; ``ops`` are the opcodes that it has, as a mask.
+
+    A unit with given ops is that of an ECP5, with Yosys's models of its cells.
+    """
+    codes, digits = ops_of(domain), -(-width // 4)
     lines = [f"{codes[op]:02x}{a:0{digits}x}{b:0{digits}x}{c:0{digits}x}" for op, a, b, c in rows]
-    (tmp_path / "vectors.hex").write_text("\n".join(lines) + "\n")
+    (folder / "vectors.hex").write_text("\n".join(lines) + "\n")
     span = 4 * digits
     third = f", .c(row[{width - 1}:0]), .controls(controls)" if domain == "i32" else ""
     module = f"{MODULES[domain]} #(.W({width}))" if domain == "i32" else MODULES[domain]
+    module += f" #(.OPS(64'h{ops:x}))" if ops is not None else ""
     top = 6 if domain == "i32" else 5
     decoder = f"gl_controls decoder (.opcode(row[{3 * span + top}:{3 * span}]), .controls(controls));"
     decoder = decoder if domain == "i32" else ""
@@ -93,10 +98,42 @@ def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, 
                 end
             end
         endmodule"""
-    shown = simulate_verilog(tmp_path, {"bench.v": bench, **texts(domain)}, "bench").split()
+    files = {"bench.v": bench, **texts(domain)}
+    if ops is not None:
+        for models in cell_models().parent.glob("cells_*.v*"):
+            shutil.copy(models, folder)
+        files = {"device.v": '`define GRIDLOOM_ECP5\n`include "cells_sim.v"\n', **files}
+    return simulate_verilog(folder, files, "bench").split()
+
+
+def wrong(domain: str, width: int, rows: list[Row], shown: list[str]) -> list[tuple[Row, str]]:
+    """The rows whose result is not that of the op table."""
+    digits = -(-width // 4)
     assert len(shown) == len(rows)
-    wrong = [(row, word) for row, word in zip(rows, shown) if word != f"{expected(domain, width, *row):0{digits}x}"]
-    assert wrong == []
+    return [(row, word) for row, word in zip(rows, shown) if word != f"{expected(domain, width, *row):0{digits}x}"]
+
+
+def cell_models() -> Path:
+    """Yosys's own models of the cells of an ECP5."""
+    found = [Path(p) for p in ("/usr/share/yosys/ecp5/cells_sim.v", "/usr/local/share/yosys/ecp5/cells_sim.v")]
+    models = next((path for path in found if path.exists()), None)
+    if models is None:
+        pytest.skip("Yosys is not installed")
+    return models
+
+
+@pytest.mark.parametrize(("domain", "width"), UNITS)
+def test_function_unit_computes_what_the_op_table_says(domain: str, width: int, tmp_path: Path) -> None:
+    rows = vectors(domain, width)
+    assert wrong(domain, width, rows, computed(tmp_path, domain, width, rows)) == []
+
+
+@pytest.mark.parametrize("missing", [(), ("sra", "sel", "not", "eql", "gt", "lt"), ("mult",), ("sl", "sr", "sra")])
+def test_rows_compute_the_same_on_the_cells_of_an_fpga(missing: tuple[str, ...], tmp_path: Path) -> None:
+    codes = {op: code for op, code in ops_of("cma24").items() if op not in missing}
+    rows = [row for row in vectors("cma24", 25) if row[0] in codes]
+    shown = computed(tmp_path, "cma24", 25, rows, ops=sum(1 << code for code in codes.values()))
+    assert wrong("cma24", 25, rows, shown) == []
 
 
 @pytest.mark.parametrize("domain", ["i32", "cma24"])

@@ -67,6 +67,31 @@ def test_cells_have_places_in_the_array(cell: str, place: str) -> None:
     assert place_of(cell, Hardware(build("mesh:2x2,fifo=2"))) == place
 
 
+@pytest.mark.parametrize(
+    ("cell", "place"),
+    [
+        ("pe_1_1.n_mux.eight.column[3].low_Z", "pe_1_1.n"),
+        ("pe_1_1.w_LUT4_Z_19", "pe_1_1.w"),
+        ("pe_1_1.n_gate_0_stage.stages_TRELLIS_FF_Q", "pe_1_1.n"),
+        ("pe_1_1.in1_mux.eight.column[3].both_Z", "pe_1_1.in1"),
+        ("pe_1_1.units.cma.unit.multiplier.whole_MULT18X18D_P0", "pe_1_1: multiplier"),
+        ("pe_1_1.units.cma.unit.adder.pair[3].bits", "pe_1_1: function unit"),
+        ("pe_1_1.out_gate_0_stage.stages_TRELLIS_FF_Q", "pe_1_1.out"),
+        ("store_0.window.fire_TRELLIS_FF_Q", "store_0: firing window"),
+        ("pe_0_1_e_LUT4_Z", "pe_0_1.e"),
+    ],
+)
+def test_cells_of_rows_have_the_names_of_their_switches(cell: str, place: str) -> None:
+    assert place_of(cell, Hardware(build("vpcma:3x3"))) == place
+
+
+def test_placement_goes_by_timing_unless_tiles_without_registers_form_chains() -> None:
+    mapping = hand_mappings.vpcma_three_rows()
+    assert ecp5.has_open_chains(Hardware(mapping.arch))
+    assert not ecp5.has_open_chains(hardware_for(mapping.arch, HardwareParameters(), trim=[mapping]))
+    assert not any(ecp5.has_open_chains(Hardware(build(array))) for array in ("mesh:2x2", "hycube:2x2", "torus:2x2"))
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_shipped_board_has_a_pin_for_every_port(name: str) -> None:
     text = load_board(name).constraints(PINS)
@@ -121,7 +146,7 @@ def test_trimmed_hardware_has_the_ops_of_its_mapping_only() -> None:
 
 
 @pytest.mark.tools
-@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill"])
+@pytest.mark.parametrize("name", ["mesh_fifo_2", "torus_spill", "vpcma_three_rows"])
 def test_trimmed_hardware_runs_its_mapping(name: str) -> None:
     if not available("icarus"):
         pytest.skip("Icarus Verilog is not installed")

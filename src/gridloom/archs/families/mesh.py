@@ -2,6 +2,7 @@
 
 A PE has a function unit with a registered output, operand FIFOs after the operand multiplexers, and a crossbar from
 its incoming links to its outgoing ones. One hop arrives after the op latency; each tile passed through adds a cycle.
+With ``link=1`` a register stands at the end of each link: a value spends a cycle there, whether it goes on or not.
 The II is 1: a link carries one signal, and an operand input serves one edge.
 
 =========  ===========================================================================
@@ -52,6 +53,8 @@ class MeshParameters:
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
     #: Operands of a function unit, 1 to 8.
     operands: int = 3
+    #: Cycles of a link, 0 or 1: with 1 a register stands at its end, so that its wire is not part of longer paths.
+    link: int = 0
 
 
 def neighbours(family: str, row: int, col: int, rows: int, cols: int) -> list[tuple[int, int]]:
@@ -87,6 +90,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     family = spec["family"]
     check_size(p.rows, p.cols)
     check_range(p, "operands", 1, 8)
+    check_range(p, "link", 0, 1)
     check_latency(p.latency)
     builder = ArchBuilder()
     _add_tiles(builder, p)
@@ -130,7 +134,8 @@ def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
     """Add the links both ways between neighbours, and the crossbar arcs from each link to those that lead on.
 
     The crossbar has no arc straight back to the tile that a value came from: no shortest route would take it. A value
-    spends one cycle in each tile that it passes, which is the latency of the crossbar arc.
+    spends one cycle in each tile that it passes, which is the latency of the crossbar arc; where a register stands at
+    the end of the link, it is the cycle in that register.
     """
     cells = [(r, c) for r in range(p.rows) for c in range(p.cols)]
     number = {cell: k for k, cell in enumerate(cells)}
@@ -143,7 +148,7 @@ def _add_links(builder: ArchBuilder, family: str, p: MeshParameters) -> None:
         leaving[a].append((b, link))
         builder.arc(builder.index[f"{name}.out"], link)
         for k in range(p.operands):
-            builder.arc(link, builder.index[f"pe_{b[0]}_{b[1]}.in{k}"])
+            builder.arc(link, builder.index[f"pe_{b[0]}_{b[1]}.in{k}"], p.link)
     for a in cells:
         for b, link in leaving[a]:
             for c, onward in leaving[b]:

@@ -13,22 +13,20 @@ It decides nothing: a configuration without a counterpart in the hardware is a M
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from gridloom.archs.model import Kind
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import MappingError
 from gridloom.hardware.bitstream.packets import Fields, UnitFields
-from gridloom.hardware.parameters import FLOAT_OPS, FLOATS, HardwareParameters, Trim
+from gridloom.hardware.parameters import FLOAT_OPS, FLOATS, HardwareParameters
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware, bank_bits, hardware_domain
 from gridloom.mapping.configuration import Configuration, Operand, Slot
 
 MOVE = OP_TABLE["i32"]["move"].code
-_OP_NAMES = {op.code: name for name, op in OP_TABLE["i32"].items()}
+OP_NAMES = {op.code: name for name, op in OP_TABLE["i32"].items()}
 #: Values of an operand's field ``source``; 0 is the routed word.
 FROM_VALUE, FROM_STREAM = 1, 2
 #: Values of the field ``access``; 0 is no access.
@@ -116,7 +114,7 @@ def _floats(configuration: Configuration, known: tuple[str, ...]) -> tuple[str, 
         if op.op_class == "fp":
             if not FLOATS >> op.code & 1:
                 raise MappingError(f"node {node.id!r}: no hardware is generated for op {node.op!r} of singles")
-            names.add(_OP_NAMES[op.code])
+            names.add(OP_NAMES[op.code])
     return tuple(name for name in FLOAT_OPS if name in names)
 
 
@@ -135,7 +133,7 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     fifo = lanes = 0
     memory = False
     for slot in configuration.slots:
-        memory |= slot.kind in ("load", "store") or _uses_memory(configuration, slot)
+        memory |= slot.kind in ("load", "store") or uses_memory(configuration, slot)
         stages = max(stages, slot.start + 1)
         for operand in slot.operands:
             stages = max(stages, slot.start + operand.distance)
@@ -151,6 +149,10 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     chosen = chosen.at_least(**needs)
     if any(node.liveout for node in configuration.dfg.nodes):
         chosen = replace(chosen, liveouts=True)
+    # Only rows of combinational ALUs have no place for words unless it is asked for.
+    rows = hardware_domain(configuration.arch) == "cma24"
+    if rows and any(o.distance for slot in configuration.slots for o in slot.operands):
+        chosen = replace(chosen, carries=True)
     if floats := _floats(configuration, chosen.floats):
         if chosen.width != 32:
             raise MappingError(f"graph {configuration.dfg.name!r} has singles: words of 32 bits, not {chosen.width}")
@@ -158,53 +160,13 @@ def fitted(configuration: Configuration, parameters: HardwareParameters | None =
     return replace(chosen, memory=True) if memory and chosen.memory is None else chosen
 
 
-def trimmed(configurations: Sequence[Configuration], parameters: HardwareParameters) -> HardwareParameters:
-    """Return parameters of hardware that has only what these configurations of one array need.
-
-    Every op, every input of a multiplexer, FIFO cycle and memory port that none of them uses is left out, and the sizes
-    are the largest that one of them needs. MappingError for configurations of different arrays. Linear in their slots
-    and resources.
-    """
-    arch = configurations[0].arch
-    ops: set[tuple[int, str]] = set()
-    arcs: set[tuple[int, int, int, int]] = set()
-    memory: set[int] = set()
-    fifos = [0] * len(arch.tiles)
-    for configuration in configurations:
-        if configuration.arch.fingerprint != arch.fingerprint:
-            other = configuration.arch.name
-            raise MappingError(f"mappings on {arch.name!r} and {other!r}: trim for one array at a time")
-        parameters = fitted(configuration, parameters)
-        for slot in configuration.slots:
-            if slot.kind == "op":
-                op = configuration.dfg.ops[slot.node]
-                # Names of domain f32 become those of the one table of codes that the hardware has.
-                ops.add((slot.tile, _OP_NAMES[op.code] if configuration.dfg.domain == "f32" else op.name))
-            if slot.kind in ("load", "store") or _uses_memory(configuration, slot):
-                memory.add(slot.tile)
-            fifos[slot.tile] = max([fifos[slot.tile], *(operand.fifo for operand in slot.operands)])
-        arcs |= _used_arcs(configuration)
-    kept = Trim(ops=tuple(sorted(ops)), arcs=tuple(sorted(arcs)), fifos=tuple(fifos), memory=tuple(sorted(memory)))
-    return replace(parameters, trim=kept)
+def setting_bits(configuration: Configuration) -> list[int]:
+    """Return the settings of a configuration, bit by bit in the order of the array."""
+    return [bit for s in configuration.arch.settings for bit in configuration.settings[s.name]]
 
 
-def _used_arcs(configuration: Configuration) -> set[tuple[int, int, int, int]]:
-    """The arcs into wires that a configuration uses, as (source, target, cycles, gate)."""
-    arch, count = configuration.arch, len(configuration.arch.kind)
-    bits = [bit for s in arch.settings for bit in configuration.settings[s.name]]
-    wanted = set()
-    for row, slot in zip(*(axis.tolist() for axis in np.nonzero(configuration.driver >= 0))):
-        target = row if row < count else configuration.lanes[row - count]
-        wanted.add((int(configuration.driver[row, slot]), target, int(configuration.delay[row, slot])))
-    columns = (arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist(), arch.arc_gate.tolist())
-    return {
-        (source, target, cycles, gate)
-        for source, target, cycles, gate in zip(*columns)
-        if (source, target, cycles + (bits[gate] if gate >= 0 else 0)) in wanted
-    }
-
-
-def _uses_memory(configuration: Configuration, slot: Slot) -> bool:
+def uses_memory(configuration: Configuration, slot: Slot) -> bool:
+    """Return True when a slot issues an op that reads or writes memory."""
     return slot.kind == "op" and configuration.dfg.ops[slot.node].op_class == "mem"
 
 
@@ -308,7 +270,7 @@ class _Encoder:
         self.arch, self.dfg, self.ii = configuration.arch, configuration.dfg, configuration.ii
         self.layout = memory_layout(configuration, 1 << hardware.address_bits)
         self.pools: dict[int, list[Token]] = defaultdict(list, _limited_pools(configuration))
-        self.settings = [bit for s in self.arch.settings for bit in configuration.settings[s.name]]
+        self.settings = setting_bits(configuration)
         self.lane_of = self._lanes()
         self.fields = Fields(ii=self.ii, settings=tuple(self.settings))
 
@@ -337,7 +299,16 @@ class _Encoder:
                 "raise memory_words"
             )
 
+        self._check_settings()
         self._check_words()
+
+    def _check_settings(self) -> None:
+        """Settings that trimmed hardware has as wires are those of the configuration."""
+        trim = self.hardware.parameters.trim
+        wired = trim.settings if trim is not None else ()
+        for number, (bit, fixed) in enumerate(zip(self.settings, wired)):
+            if fixed not in (-1, bit):
+                raise MappingError(f"setting {number} is {bit}; the hardware is trimmed to mappings with {fixed}")
 
     def _check_words(self) -> None:
         """Every number of the graph and every given live-in fits a word; whole words hold what the graph can."""
@@ -577,6 +548,7 @@ class _Encoder:
         room = unit.shape.words(self.hardware.parameters)
         if len(pool) > room:
             lever = "raise values" if unit.shape.constants is None else "raise constants of the tile"
+            lever = "set carries" if unit.shape.wired else lever
             raise MappingError(
                 f"tile {unit.name!r} needs {len(pool)} immediates and initial values; the hardware has {room}: {lever}"
             )

@@ -41,11 +41,7 @@ def used_primitives(hardware: Hardware) -> list[str]:
     """Return the names of the primitives that an array uses."""
     texts = [unit_module(hardware, shape) for shape in hardware.variants] + [top_module(hardware)]
     # An array has one kind of function unit, by its domain.
-    absent = (
-        {"gl_alu", "gl_adder", "gl_shifter", "gl_product", "gl_division"}
-        if hardware.domain == "cma24"
-        else {"gl_cma_alu"}
-    )
+    absent = {"gl_alu", "gl_product", "gl_division"} if hardware.domain == "cma24" else {"gl_cma_alu"}
     if not any(shape.floats for shape in hardware.variants):
         absent.add("gl_float")
     needed = {name for name in PRIMITIVES if any(f"{name} #(" in text for text in texts)}

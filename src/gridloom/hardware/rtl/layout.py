@@ -179,10 +179,12 @@ def _issue_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters)
 
 def _operand_fields(fields: _Fields, shape: Shape, parameters: HardwareParameters, k: int) -> None:
     """Add the fields of operand k: its source, its initial values, its FIFO tap and its lane."""
-    sources = 2 if k < shape.streams else 1
+    sources = 2 if k < shape.streams else 0 if shape.wired else 1
     fields.add(f"in{k}.source", sources, "0: routed; 1: immediate; 2: stream")
-    fields.add(f"in{k}.count", count_bits(shape, parameters), "firings that read an initial value")
-    fields.add(f"in{k}.base", value_bits(shape, parameters), "first of its values: initial ones, then the immediate")
+    if not shape.wired:
+        fields.add(f"in{k}.count", count_bits(shape, parameters), "firings that read an initial value")
+        first = "first of its values: initial ones, then the immediate"
+        fields.add(f"in{k}.base", value_bits(shape, parameters), first)
     if k < shape.operands:
         fields.add(f"in{k}.tap", tap_bits(shape, k), "cycles in the FIFO")
         fields.add(f"in{k}.lane", bits_for(shape.lanes), "which wire of the operand input")

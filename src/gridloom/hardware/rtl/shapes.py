@@ -24,6 +24,13 @@ class Source(NamedTuple):
     #: The gate that, when it is on, adds one cycle; -1: there is none.
     gate: int
 
+    @property
+    def name(self) -> str:
+        """The signal that a multiplexer reads: the signal itself, or its delayed or gated version."""
+        if self.gate >= 0:
+            return f"{self.signal}_gate_{self.gate}"
+        return f"{self.signal}_{self.delay}_late" if self.delay else self.signal
+
 
 class Mux(NamedTuple):
     """The multiplexer of a wire.
@@ -73,6 +80,8 @@ class Shape:
     fifos: tuple[int, ...] = ()
     #: Words of its constant store; None: as many as the parameters say.
     constants: int | None = None
+    #: True: it keeps no words; operands come over wires or from streams.
+    wired: bool = False
     #: Whether its function unit passes values on, and whether it has a memory port.
     moves: bool = False
     memory: bool = False
@@ -108,6 +117,8 @@ class Shape:
     contexts: int = 1
     #: How many settings of the array reach the unit.
     gates: int = 0
+    #: Signals that leave the unit behind a register that a setting switches on.
+    gated_outputs: tuple[Source, ...] = ()
     #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
     keeps: tuple[tuple[int, int], ...] = ()
     keeps_access: int = 1
@@ -117,7 +128,9 @@ class Shape:
         return self.fifos[operand] if self.fifos else self.fifo
 
     def words(self, parameters: HardwareParameters) -> int:
-        """Return the words of the store for constants and initial values; it has at least one."""
+        """Return the words of the store for constants and initial values; one at least, where there is a store."""
+        if self.wired:
+            return 0
         return parameters.values if self.constants is None else max(1, self.constants)
 
     def write_choices(self, register: int) -> int:

@@ -27,6 +27,7 @@ from gridloom.archs.model import Arch, Kind, RegisterFile
 from gridloom.dfg.ops import OP_TABLE, Op
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import ACCESSES, FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
+from gridloom.hardware.rtl.combinational import gated_at_source, looping
 from gridloom.hardware.rtl.file_writers import FileWriters, multiplexed
 from gridloom.hardware.rtl.names import free_name, unique_names
 from gridloom.hardware.rtl.shapes import Bus, Mux, Shape, Source, Unit
@@ -251,18 +252,25 @@ class Hardware:
         read = [s for r in wires for s, _, _ in self._incoming[r]] + [s for row in writing for s in row]
         inputs = sorted({s for s in read if arch.tile[s] != t})
         local = _local_names(arch, owned, inputs)
-        gates = sorted({gate for r in wires for _, _, gate in self._incoming[r] if gate >= 0})
+        gates = sorted(
+            {self._gate(r, s, gate) for r in wires for s, _, gate in self._incoming[r]}.union(
+                self._gated.get(r, -1) for r in outputs
+            )
+            - {-1}
+        )
         muxes, arcs = self._muxes(wires, local, lanes, gates)
+        gated = {r: Source(local[r], 0, gates.index(self._gated[r])) for r in outputs if r in self._gated}
         shape = Shape(
             "pe",
             muxes,
             tuple(local[r] for r in inputs),
-            tuple(local[r] for r in outputs),
+            tuple(gated[r].name if r in gated else local[r] for r in outputs),
             operands=operands,
             lanes=lanes,
             fifo=self._depth(tile.fifo, t),
             fifos=tuple(self._depth(fifo, t) for fifo in tile.fifos),
             constants=tile.constants,
+            wired=self._is_wired(t),
             contexts=self.parameters.contexts if tile.contexts is None else tile.contexts,
             latency=timing.latency,
             issue=timing.issue,
@@ -283,6 +291,7 @@ class Hardware:
             moves=arch.route_uses_fu and "route" in tile.classes,
             exports=t in self._exporting,
             gates=len(gates),
+            gated_outputs=tuple(gated.values()),
             keeps=self._keeps(t),
             keeps_access=tile.occupancy_of("mem") if self.has_memory(t) else 1,
         )
@@ -390,7 +399,11 @@ class Hardware:
         for r in wires:
             kind = int(self.arch.kind[r])
             rows = self._incoming[r]
-            sources = tuple(Source(local[s], c, gates.index(gate) if gate >= 0 else -1) for s, c, gate in rows)
+            numbers = [self._gate(r, s, gate) for s, _, gate in rows]
+            sources = tuple(
+                Source(local[s], c, gates.index(gate) if gate >= 0 else -1)
+                for (s, c, _), gate in zip(rows, numbers, strict=True)
+            )
             for lane in range(lanes if kind == Kind.IN else 1):
                 muxes.append(
                     Mux(f"{local[r]}_lane_{lane}" if lane else local[r], sources, self._idles(r), self._in_ring(r))
@@ -401,10 +414,28 @@ class Hardware:
     def _idles(self, r: int) -> bool:
         """Whether selection 0 of a wire stands for no source.
 
-        So it does for switch outputs, and for links of crossbars: an idle link that followed another one by default
-        could close a ring of links that drives itself.
+        So it does for links of crossbars, and for switch outputs on a loop of wires: an idle one that followed another
+        by default could close a ring that drives itself.
         """
-        return bool(self.arch.kind[r] == Kind.SWITCH) or self._in_ring(r)
+        return self._in_ring(r) or bool(self.arch.kind[r] == Kind.SWITCH and r in self._loops)
+
+    @cached_property
+    def _loops(self) -> set[int]:
+        return looping(self.arch, self._incoming)
+
+    @cached_property
+    def _gated(self) -> dict[int, int]:
+        return gated_at_source(self.arch, self._incoming, self._is_wire)
+
+    def _gate(self, target: int, source: int, gate: int) -> int:
+        """The gate before the input of a multiplexer; -1 where its source is gated already when it leaves its unit."""
+        return -1 if source in self._gated and self.arch.tile[source] != self.arch.tile[target] else gate
+
+    def _is_wired(self, t: int) -> bool:
+        """Whether a tile keeps no words: it has no latency, constants have registers, and nothing is carried."""
+        tile, immediate = self.arch.tiles[t], bool({"const", "livein"} & self.arch.free)
+        keeps = immediate or self.parameters.carries or tile.fifo or tile.fifos
+        return not keeps and max(map(tile.latency_of, tile.classes)) == 0
 
     def _in_ring(self, r: int) -> bool:
         """Whether a wire is a link or a switch output of crossbars that pass values on within a cycle."""

@@ -30,6 +30,7 @@ from gridloom.hardware.rtl.register_names import has_names, place_bits, select_l
 from gridloom.hardware.rtl.shapes import Mux, Shape, Source
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_port, ring_wires, wire
+from gridloom.hardware.rtl.wired_front import front_lines
 from gridloom.hardware.rtl.write_ports import port_lines, register_lines
 
 
@@ -224,25 +225,29 @@ class _UnitModule:
 
     def _wires(self) -> None:
         """The delayed versions of signals, and a multiplexer for each wire."""
-        taps = sorted({source for mux in self.shape.muxes for source in mux.sources}, key=_tap_order)
-        for source in taps:
+        taps = {source for mux in self.shape.muxes for source in mux.sources} - set(self.shape.gated_outputs)
+        for source in sorted(taps, key=_tap_order):
             self._tap(source)
         for mux in self.shape.muxes:
             if mux.name not in self.shape.outputs:
                 self.body += ring_wires([wire(self.width, mux.name)], mux.ring)
         for mux in self.shape.muxes:
             self._mux(mux)
+        for source in self.shape.gated_outputs:
+            self._tap(source)
         read = {source.signal for mux in self.shape.muxes for source in mux.sources} | set(self.shape.outputs)
+        read |= {source.signal for source in self.shape.gated_outputs}
         read |= {signal for wires in self.shape.register_wires + self.shape.write_ports for signal in wires}
         self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
     def _tap(self, source: Source) -> None:
         """The registers behind an arc that takes cycles, and the bypass of one that a setting switches."""
-        name = _tap_name(source)
+        name = source.name
         if name == source.signal:
             return
         late = source.delay + (source.gate >= 0)
-        self.body.append(wire(self.width, name))
+        if name not in self.shape.outputs:
+            self.body.append(wire(self.width, name))
         delayed = name if source.gate < 0 else f"{name}_late"
         if source.gate >= 0:
             self.body.append(wire(self.width, delayed))
@@ -253,7 +258,7 @@ class _UnitModule:
 
     def _mux(self, mux: Mux) -> None:
         """The multiplexer of a wire; a plain connection where there is one source only."""
-        words = [_tap_name(source) for source in mux.sources]
+        words = [source.name for source in mux.sources]
         if mux.idle:
             words.insert(0, f"{self.width}'d0")
         if not words:
@@ -323,6 +328,12 @@ class _UnitModule:
         for k in range(shape.streams):
             self.ports += [port("input", w, f"stream_{k}_word"), port("output", 1, f"stream_{k}_read")]
             self.body.append(f"assign stream_{k}_read = {bit('stream_read', k, count)};")
+        if shape.wired:
+            self.body.append(wire(p.stage_bits, "next_firing"))
+            self.body += front_lines(shape, w, p.stage_bits, "fired_window" if self._keeps else "fire", self.field)
+            self._busy()
+            self.unused += ["operands", "stream_read", "next_firing", *(f"late_{k}" for k in range(shape.operands))]
+            return
         names: dict[str, object] = {
             "W": w, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
             "VALUES": shape.words(p), "VALUE_BITS": value_bits(shape, p), "COUNT_BITS": count_bits(shape, p),
@@ -502,7 +513,8 @@ class _UnitModule:
         # Nobody outside takes the finished result; the output register itself holds it.
         elif shape.latency and not shape.registers:
             self.unused += ["done", "done_word"]
-        if not any(s.signal == "out" for m in shape.muxes for s in m.sources) and "out" not in shape.outputs:
+        taken = [s for m in shape.muxes for s in m.sources] + list(shape.gated_outputs)
+        if not any(s.signal == "out" for s in taken) and "out" not in shape.outputs:
             self.unused.append("out")
 
     def _writes(self) -> tuple[str, str]:
@@ -565,13 +577,6 @@ def _fit(name: str, width: int, wanted: int) -> str:
 def _part(name: str, k: int, width: int) -> str:
     """Word k of a bundle of words."""
     return f"{name}[{(k + 1) * width - 1}:{k * width}]"
-
-
-def _tap_name(source: Source) -> str:
-    """The signal that a multiplexer reads for a source: the signal itself, or its delayed or gated version."""
-    if source.gate >= 0:
-        return f"{source.signal}_gate_{source.gate}"
-    return f"{source.signal}_{source.delay}_late" if source.delay else source.signal
 
 
 def _tap_order(source: Source) -> tuple[str, int, int]:

@@ -218,7 +218,7 @@ def features(hardware: Hardware, shape: Shape) -> list[float]:
     inputs = sum(max(0, len(mux.sources) + mux.idle - 1) for mux in shape.muxes)
     inputs += sum(map(len, shape.register_wires))
     taps = {source for mux in shape.muxes for source in mux.sources if source.delay or source.gate >= 0}
-    delays = sum(source.delay + (source.gate >= 0) for source in taps)
+    delays = sum(source.delay + (source.gate >= 0) for source in taps) + len(shape.gated_outputs)
     context = context_layout(shape, hardware.parameters).bits
     return [
         1.0,

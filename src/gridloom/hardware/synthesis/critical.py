@@ -16,13 +16,13 @@ from gridloom.hardware.rtl.structure import Hardware
 
 #: How the name of an instance or net inside a tile begins, and what it is; the first that fits counts.
 _PARTS: Final[tuple[tuple[str, str], ...]] = (
-    (r"pe\.window", "firing window"),
+    (r"(pe\.)?window", "firing window"),
     (r"pe\.constants", "values"),
     (r"pe\.(stream|operand\[(?P<n>\d+)\])", "operand {n}"),
     (r"pe\.", "operands"),
     (r"contexts|word\b|next\b|soon\b", "context"),
     (r"issue", "issue register"),
-    (r"units\..*(product|products)", "multiplier"),
+    (r"units\..*(product|products|multiplier)", "multiplier"),
     (r"units\..*(quotient|division|divided)", "divider"),
     (r"units", "function unit"),
     (r"decoder|controls", "decoder"),
@@ -83,13 +83,17 @@ def place_of(cell: str, hardware: Hardware) -> str:
 
 def _inside(unit: Unit, inner: str, hardware: Hardware) -> str:
     """What a cell inside a unit is; wires have the names of the array's resources."""
+    resources = dict(zip((mux.name for mux in unit.shape.muxes), unit.wires))
+    resources |= dict(zip(unit.shape.inputs, unit.inputs))
     for pattern, words in _PARTS:
         if found := re.match(pattern, inner):
             number = found.groupdict().get("n") or ""
-            resources = dict(zip((mux.name for mux in unit.shape.muxes), unit.wires))
-            resources |= dict(zip(unit.shape.inputs, unit.inputs))
             if words.startswith("wire"):
                 local = words.removeprefix("wire ").format(n=number)
                 return hardware.arch.resource_names[resources[local]] if local in resources else f"{unit.name}.{local}"
             return f"{unit.name}: {words.format(n=number or 0)}"
-    return unit.name
+    # The outputs of a switch have names of their own, and so has the register behind an output.
+    found = re.match(r"([a-z]\w*?)(_mux\b|_gate_\d+|_[A-Z])", inner)
+    if found and found[1] in resources:
+        return hardware.arch.resource_names[resources[found[1]]]
+    return f"{unit.name}.out" if found and found[1] == "out" else unit.name

@@ -12,7 +12,8 @@ are joined behind the mapping, so that synthesis takes the time of the shapes an
 whole is mapped at once, which saves a few LUTs.
 
 ``-abc9`` lets the mapper of Yosys see delays; ``-nowidelut`` keeps it from joining LUTs of four inputs to wider ones,
-which costs a third more of them in multiplexers of a few inputs.
+which costs a third more of them in multiplexers of a few inputs. Placement goes by timing unless the array has tiles
+without registers, which form chains far longer than those of a mapping; the clock is always that of the routed array.
 """
 
 from __future__ import annotations
@@ -170,6 +171,8 @@ class _Flow:
         router = "router2" if netlist.count('"type": "LUT4"') > ROUTER_LUTS else "router1"
         options = ["--json", "netlist.json", "--report", "report.json", "--seed", str(self.seed), "--timing-allow-fail",
                    "--router", router, "-q", "--log", "nextpnr.log"]  # fmt: skip
+        if has_open_chains(self.hardware):
+            options.append("--no-tmdriv")
         if self.board is None:
             options += [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(SPEED), "--freq", str(TARGET_MHZ),
                         "--lpf-allow-unconstrained"]  # fmt: skip
@@ -208,6 +211,17 @@ def synthesis_script(hardware: Hardware, files: Sequence[str], top: str) -> str:
         f"{read}; hierarchy -check -top {top}; setattr -mod -set keep_hierarchy 1 {tiles}; {synth}; "
         f"setattr -mod -unset keep_hierarchy {tiles}; flatten; opt_clean; {write}"
     )
+
+
+def has_open_chains(hardware: Hardware) -> bool:
+    """Return True when static timing follows the longest chain of tiles that a configuration could close.
+
+    Tiles without a register pass words on within a cycle, through every switch and ALU that could come next and past
+    every register that a setting could switch off. Placement that goes by such a path takes far longer and does not
+    serve the short chains of a mapping. In hardware that is trimmed to mappings the paths are theirs.
+    """
+    rows = any(unit.shape.kind == "pe" and unit.shape.latency == 0 for unit in hardware.units)
+    return rows and hardware.parameters.trim is None
 
 
 def read_report(report: Mapping[str, Any], hardware: Hardware) -> Placement:

@@ -59,7 +59,7 @@ def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> 
     for step, link in enumerate(candidate.routes.links(e) if source != target else ()):
         hops.append((names[problem.links.resource[link]], cycle + step))
     operand = arch.operand_inputs[candidate.position[target], problem.dfg.edges[edge].operand]
-    hops.append((names[operand], hops[-1][1]))
+    hops.append((names[operand], hops[-1][1] + (arch.link_cycles if source != target else 0)))
     return Route(edge=edge, hops=tuple(hops), fifo=int(candidate.balance.fifo[e]))
 
 

@@ -75,8 +75,9 @@ class StaticProblem:
     source: Int32s
     target: Int32s
     distance: Int32s
-    #: Cycles from issue to result of each node.
+    #: Cycles from issue to result of each node, and to the end of a first link that the result takes.
     latency: Int32s
+    reach: Int32s
     #: allowed[kind[node], tile]: the node may sit on the tile.
     kind: Int32s
     allowed: Bools
@@ -158,6 +159,7 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
     ends = [(dfg.index[dfg.edges[e].source], dfg.index[dfg.edges[e].target]) for e in routed]
     kind, allowed = _kinds(dfg, arch, placed, number)
     operand = [dfg.edges[e].operand for e in routed]
+    latency = np.array([_latency(dfg, arch, k) for k in placed], dtype=np.int32)
     return StaticProblem(
         dfg=dfg,
         arch=arch,
@@ -167,7 +169,8 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
         source=np.array([number[a] for a, _ in ends], dtype=np.int32),
         target=np.array([number[b] for _, b in ends], dtype=np.int32),
         distance=np.array([dfg.edges[e].distance for e in routed], dtype=np.int32),
-        latency=np.array([_latency(dfg, arch, k) for k in placed], dtype=np.int32),
+        latency=latency,
+        reach=latency + np.int32(arch.link_cycles),
         kind=kind,
         allowed=allowed,
         fifo=_fifos(arch, 1 + max(operand, default=0)),

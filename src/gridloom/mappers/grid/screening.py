@@ -169,8 +169,8 @@ def _incoming(problem: StaticProblem) -> Failure | None:
 def _recurrence(problem: StaticProblem) -> Failure | None:
     """A cycle whose least latency is more than its distance: at II 1 nothing can make it faster.
 
-    Each edge has the length ``distance - cycles``, with one link at best (a link takes no cycle beyond the op's
-    latency), so that such a cycle of edges is a negative one. Bellman-Ford finds one, O(nodes * edges).
+    Each edge has the length ``distance - cycles``, with one link at best, so that such a cycle of edges is a negative
+    one. Bellman-Ford finds one, O(nodes * edges).
     """
     import rustworkx
 
@@ -180,7 +180,7 @@ def _recurrence(problem: StaticProblem) -> Failure | None:
     for edge in dfg.edges:
         a, b = int(number[dfg.index[edge.source]]), int(number[dfg.index[edge.target]])
         if edge.kind != "async" and a >= 0 and b >= 0:
-            cycles = int(problem.latency[a]) if edge.kind == "data" else edge.delay
+            cycles = int((problem.latency if a == b else problem.reach)[a]) if edge.kind == "data" else edge.delay
             graph.add_edge(a, b, (cycles, edge.distance))
     try:
         ring = [int(k) for k in rustworkx.find_negative_cycle(graph, lambda rule: float(rule[1] - rule[0]))]

@@ -164,7 +164,7 @@ class StaticSearch:
         p = self.problem
         regions = [p.allowed]
         tied = self.timing.tied
-        if p.colour is None or not tied.any() or self.config.objective != "buffers" or (p.latency != 1).any():
+        if p.colour is None or not tied.any() or self.config.objective != "buffers" or (p.reach != 1).any():
             return regions
         for side in (p.colour, ~p.colour):
             allowed = p.allowed.copy()

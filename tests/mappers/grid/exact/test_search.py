@@ -80,6 +80,7 @@ CASES = [
     ("a>c b>c c>d a>d", "mesh:2x2,inputs=aligned"),
     ("a>b b>c a>c c>d", "mesh:2x2,inputs=skewed"),
     ("a>b b>c c>d a>d", "mesh:1x4,inputs=skewed"),
+    ("a>b b>c a>c c>d", "mesh:2x2,inputs=aligned,link=1"),
 ]
 
 

@@ -115,7 +115,7 @@ class Timing:
         """The least difference of issue cycles for each crossing edge."""
         p = self.problem
         e = self.crossing
-        return (p.latency[p.source[e]] + length[e] - 1 - p.distance[e]).astype(np.int64)
+        return (p.reach[p.source[e]] + length[e] - 1 - p.distance[e]).astype(np.int64)
 
     def criticality(self) -> NDArray[np.float64]:
         """For each edge the longest path through it, as a share of the longest of all, with one link per edge.
@@ -134,8 +134,8 @@ class Timing:
             k = p.number[n]
             for e in np.flatnonzero(p.source == k) if k >= 0 else ():
                 if p.distance[e] == 0:
-                    tail[k] = max(tail[k], p.latency[k] + tail[p.target[e]])
-        through = early[p.source] + p.latency[p.source] + tail[p.target]
+                    tail[k] = max(tail[k], p.reach[k] + tail[p.target[e]])
+        through = early[p.source] + p.reach[p.source] + tail[p.target]
         share[:] = through / max(1, int(through.max(initial=1)))
         return np.minimum(share, 1.0)
 

@@ -280,7 +280,7 @@ class StaticModel:
         """
         p = self.problem
         ties = [edge.delay for edge in p.dfg.edges if edge.kind in ("order", "pair")]
-        forwards = int(p.latency.max(initial=1)) + self.scope.longest + max([0, *ties])
+        forwards = int(p.reach.max(initial=1)) + self.scope.longest + max([0, *ties])
         return p.size * (forwards + int(p.distance.max(initial=0)))
 
     def _add_cycles(self) -> None:
@@ -294,7 +294,7 @@ class StaticModel:
         deepest = self.model.new_int_var(0, self.last_cycle, "") if self.scope.aim == "buffers" else None
         for e in self.crossing:
             a, b = int(p.source[e]), int(p.target[e])
-            arrival = self.cycle[a] + int(p.latency[a]) + self._length(e)
+            arrival = self.cycle[a] + int(p.reach[a]) + self._length(e)
             wait = self.cycle[b] + int(p.distance[e]) - arrival
             self.model.add(wait >= 0)
             if self.scope.fifo is not None:

@@ -47,7 +47,7 @@ class JointAnnealer:
         from gridloom.mappers.grid.place.joint_kernel import Timing as Times
 
         p = self.problem
-        wait = (p.latency[p.source] - p.distance - 1).astype(np.int32)
+        wait = (p.reach[p.source] - p.distance - 1).astype(np.int32)
         return Problem(self._graph, self._edges, Times(self.timing.tied, wait, p.fifo, p.operand), link_tables(p))
 
     def run(
