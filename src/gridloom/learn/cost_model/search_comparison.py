@@ -99,8 +99,9 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
 
 
 def compare_rivals(
-    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
-) -> dict[str, Any]:
+    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short",
+    costs: str = "",
+) -> dict[str, Any]:  # fmt: skip
     """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
 
     All begin with short wires (or at random, where ``start`` says so), have the price of wire and the temperatures of
@@ -108,16 +109,17 @@ def compare_rivals(
     finalists of each; on another array it takes too long for that, each cost model chooses for itself, and the
     simulator measures what it chose. ``start`` is the beginning without any further move; a section that runs at full
     speed then is not searched (``at_full_speed``). Values are means over seeds of the network's efficiency, with the
-    least and the largest.
+    least and the largest. ``costs`` names cost models with a plus between them; empty: all of `RIVALS`.
     """
+    names = tuple(costs.split("+")) if costs else RIVALS
     chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
     judge = "simulated" if array == data.ARRAY else None
     settings = DataflowConfig(chains=_CHAINS, judge=judge, start=start)
     rows: list[dict[str, Any]] = []
     for number, subject in enumerate(chosen):
         listed = parts(subject, array)
-        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *RIVALS)}
-        moves: dict[str, list[int]] = {name: [] for name in RIVALS}
+        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *names)}
+        moves: dict[str, list[int]] = {name: [] for name in names}
         for k, part in enumerate(listed):
             if work.over():
                 break
@@ -126,7 +128,7 @@ def compare_rivals(
                 _reached(part.pipeline, replace(settings, cost="wirelength"), _CHAINS, seed) for seed in range(seeds)
             ]
             reached["start"].append(begin)
-            for name in RIVALS:
+            for name in names:
                 if min(begin) >= _FULL_SPEED:
                     reached[name].append(begin)
                     continue
