@@ -14,7 +14,7 @@ import numpy as np
 from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.spec import parameters
 from gridloom.errors import OptionError
-from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline, rooms
+from gridloom.estimate.dataflow import Decisions, Floats, Ints, Pipeline
 from gridloom.estimate.queueing import Queueing
 from gridloom.learn import weights
 from gridloom.learn.boosted import of_arrays
@@ -51,29 +51,30 @@ def inputs(pipeline: Pipeline, decisions: Decisions, formula: Queueing | None = 
     """
     from gridloom.learn.cost_model.kernel import speed_features
 
-    most, share, meets = (formula or Queueing()).details(pipeline, decisions)
+    formula = formula or Queueing()
+    most, share, meets = formula.details(pipeline, decisions)
+    room, order = formula.fixed(pipeline)
     # A flow sends while its units work, which is longest for the busier one of them.
     busy = np.maximum(pipeline.unit_load[pipeline.source], pipeline.unit_load[pipeline.target])
     at_speed = speed_features(
         share, pipeline.links, decisions.route_start, decisions.route_links, meets, pipeline.rate,
-        np.minimum(1.0, pipeline.rate / np.maximum(busy, 1e-9)), pipeline.packet, rooms(pipeline), pipeline.tree,
-        np.argsort(pipeline.tree, kind="stable").astype(np.int64),
+        np.minimum(1.0, pipeline.rate / np.maximum(busy, 1e-9)), pipeline.packet, room, pipeline.tree, order,
     )  # fmt: skip
-    edges = np.concatenate([full_speed(pipeline, decisions), at_speed], axis=2)
+    edges = np.concatenate([full_speed(pipeline, decisions, (room, order)), at_speed], axis=2)
     return Inputs(edges, np.stack([share, most], axis=1).astype(np.float32))
 
 
-def full_speed(pipeline: Pipeline, decisions: Decisions, room: Ints | None = None) -> Singles:
-    """Return [decision, flow] -> features of flows at full speed; see `cost_model.kernel.FULL_SPEED`.
+def full_speed(pipeline: Pipeline, decisions: Decisions, fixed: tuple[Ints, Ints] | None = None) -> Singles:
+    """Return [decision, flow] -> features of flows at full speed; see `features.FULL_SPEED`.
 
-    ``room`` is that of :func:`rooms`, for callers that have it.
+    ``fixed`` is that of :meth:`Queueing.fixed`, for callers that have it.
     """
     from gridloom.learn.cost_model.kernel import edge_features
 
+    room, order = fixed or Queueing().fixed(pipeline)
     result: Singles = edge_features(
         len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate, pipeline.peak,
-        pipeline.packet, rooms(pipeline) if room is None else room, pipeline.tree,
-        np.argsort(pipeline.tree, kind="stable").astype(np.int64),
+        pipeline.packet, room, pipeline.tree, order,
     )  # fmt: skip
     return result
 

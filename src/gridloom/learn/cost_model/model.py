@@ -153,9 +153,14 @@ class DataflowCostModel:
 
         if config.report == "tables":
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
-        return cross_validation.adaptivity(
-            {era: self._samples(replace(config, era=era), work) for era in data.ERAS}, config, work
-        )
+        return cross_validation.adaptivity(self._of_eras(config, work), config, work)
+
+    def _of_eras(self, config: CostModelConfig, work: Work) -> dict[data.Era, list[data.Sample]]:
+        """The stored samples of the present and of all other eras that have any; OptionError without the present."""
+        found: dict[data.Era, list[data.Sample]] = {"present": self._samples(replace(config, era="present"), work)}
+        for era in data.ERAS:
+            found[era] = data.load(work.folder, era, decisions=config.decisions)
+        return {era: samples for era, samples in found.items() if samples}
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
