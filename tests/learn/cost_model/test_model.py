@@ -187,6 +187,15 @@ def test_a_job_gives_the_same_row_again_and_labels_are_measured():
     )
 
 
+def test_first_jobs_are_of_all_families_and_a_round_is_of_all_graphs():
+    listed = [job.asked["parameters"] for job in data.jobs("present", 6080)]
+    assert {row["family"] for row in listed[:8]} == {"gemm", "mlp", "ffn", "mha"}
+    assert len(listed) == 380
+    for seed in range(5):
+        mine = [(row["family"], row["graph"]) for row in listed if row["seed"] == seed]
+        assert len(mine) == 76 and all(graph in mine for graph in data.graphs())
+
+
 def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     listed = [SMALL, ("gemm", {"inner": 64, "columns": 128})]
     monkeypatch.setattr(data, "graphs", lambda: listed)

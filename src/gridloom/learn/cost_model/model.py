@@ -43,11 +43,12 @@ class CostModelConfig:
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
     #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
-    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
-    #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
-    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
+    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), what cost models
+    #: choose among the same finalists (``judges``), how the temperature of the searches was chosen, or the numbers of
+    #: the rivals that fit the data set best (``rules``).
+    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "judges", "tuning", "rules"] = "accuracy"
     #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and for
-    #: ``rivals`` the array, how searches begin, and the cost models with a plus between them (none: all).
+    #: ``rivals`` and ``judges`` the array and how searches begin, for ``rivals`` the cost models (none: all).
     seconds: float = 3.0
     seeds: int = 5
     subjects: str = ""
@@ -125,28 +126,15 @@ class DataflowCostModel:
     def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Return the figures that `CostModelConfig.report` asks for.
 
-        Reports other than ``search`` and ``tuning`` need the data set of the era; those with held-out graphs label them
+        Reports on searches need no data set, the others need that of the era; those with held-out graphs label them
         first, which takes longest the first time.
         """
-        if config.report == "search":
-            from gridloom.learn.cost_model.search_comparison import compare
-
-            return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
-        if config.report == "rivals":
-            from gridloom.learn.cost_model.search_comparison import compare_rivals
-
-            return compare_rivals(
-                work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects, array=config.array,
-                start=config.start, costs=config.costs,
-            )  # fmt: skip
+        if config.report in ("search", "rivals", "judges", "tuning"):
+            return self._searched(config, work)
         if config.report == "rules":
             from gridloom.learn.cost_model import rivals
 
             return rivals.fit(self._samples(config, work))
-        if config.report == "tuning":
-            from gridloom.learn.cost_model.search_comparison import tune
-
-            return tune(work, seconds=config.seconds, seeds=config.seeds)
         if config.report == "accuracy":
             return self._accuracy(config, work)
         from gridloom.learn.cost_model import cross_validation
@@ -154,6 +142,21 @@ class DataflowCostModel:
         if config.report == "tables":
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
         return cross_validation.adaptivity(self._of_eras(config, work), config, work)
+
+    def _searched(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """What searches and judges reach; no data set is needed."""
+        from gridloom.learn.cost_model import search_comparison as comparison
+
+        effort: dict[str, Any] = {"seconds": config.seconds, "seeds": config.seeds}
+        if config.report == "tuning":
+            return comparison.tune(work, **effort)
+        effort["subjects"] = config.subjects
+        if config.report == "search":
+            return comparison.compare(work, **effort)
+        effort |= {"array": config.array, "start": config.start}
+        if config.report == "judges":
+            return comparison.compare_judges(work, **effort)
+        return comparison.compare_rivals(work, **effort, costs=config.costs)
 
     def _of_eras(self, config: CostModelConfig, work: Work) -> dict[data.Era, list[data.Sample]]:
         """The stored samples of the present and of all other eras that have any; OptionError without the present."""
