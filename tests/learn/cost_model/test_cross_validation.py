@@ -18,8 +18,8 @@ def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: P
     from gridloom.learn.cost_model import model
 
     monkeypatch.setattr(data, "graphs", lambda: [SMALL])
-    monkeypatch.setattr(data, "held_out_graphs", lambda: [("gemm", {"inner": 64, "columns": 96})])
-    monkeypatch.setattr(data, "large_graphs", lambda: [("mlp", {"width": 64, "layers": 2})])
+    held_out = [("gemm", {"inner": 64, "columns": 96}), ("mlp", {"width": 64, "layers": 2})]
+    monkeypatch.setattr(data, "held_out_graphs", lambda: held_out)
     work = Work(folder=tmp_path, jobs=1)
     for era in data.ERAS:
         model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)

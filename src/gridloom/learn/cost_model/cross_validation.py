@@ -118,7 +118,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
 
 def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
-    listed = [*data.held_out_graphs(), *data.large_graphs()]
+    listed = data.held_out_graphs()
     decisions = data.CHAINS * len(listed)
     data.make(work, era=era, decisions=decisions, listed=listed)
     return training.by_graph(data.load(work.folder, era, listed, decisions))
