@@ -59,7 +59,7 @@ class GraphSamples:
     @property
     def efficiencies(self) -> Floats:
         """The labels as numbers of 64 bits."""
-        return self.labels.numpy().astype(np.float64)
+        return np.asarray(self.labels.numpy(), dtype=np.float64)
 
 
 def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
