@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gridloom.learn import weights
-from gridloom.learn.boosted import ForestSettings, grow, of_arrays, to_arrays
+from gridloom.learn.boosted import ForestSettings, NumberSettings, grow, grow_numbers, of_arrays, to_arrays
+from gridloom.learn.cost_model.pooling_kernel import tree_scores
 
 ROWS = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)
 ANSWERS = (ROWS[:, 1] * ROWS[:, 3] > 0.1).astype(np.int64)
@@ -39,3 +40,19 @@ def test_equal_answers_need_no_trees(answer: int, sign: int) -> None:
     pytest.importorskip("sklearn")
     forest = grow(ROWS, np.full(300, answer), np.ones(300), SETTINGS, 7)
     assert forest.scores(ROWS[:2]).tolist() == pytest.approx([sign * np.log(301)] * 2)
+
+
+def test_numbers_are_those_of_scikit_learn_on_numpy_and_compiled() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    numbers = ROWS[:, 0] - np.abs(ROWS[:, 2])
+    forest = grow_numbers(ROWS, numbers, NumberSettings(trees=20, leaves=9), 3)
+    model = ensemble.HistGradientBoostingRegressor(
+        loss="absolute_error", max_iter=20, learning_rate=0.07, max_leaf_nodes=9, max_features=0.3,
+        min_samples_leaf=8, l2_regularization=1.0, early_stopping=False, random_state=3,
+    ).fit(ROWS, numbers)  # fmt: skip
+    expected = model.predict(ROWS)
+    assert forest.scores(ROWS) == pytest.approx(expected, abs=1e-5)
+    compiled = tree_scores(
+        ROWS, forest.feature, forest.threshold, forest.left, forest.right, forest.value, forest.start
+    )
+    assert compiled == pytest.approx(expected, abs=1e-5)

@@ -38,7 +38,7 @@ class Queueing:
         """Return the prediction of `bottleneck`, that of this model, and what each hop meets at full speed."""
         from gridloom.estimate.meeting_loads import meeting_loads, sustained
 
-        room, order = self._fixed(pipeline)
+        room, order = self.fixed(pipeline)
         most = self.bottleneck.efficiency(pipeline, decisions)
         meets: Floats = meeting_loads(
             len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate,
@@ -47,8 +47,8 @@ class Queueing:
         found: Floats = sustained(decisions.route_start, meets, pipeline.rate, pipeline.packet, room, most)
         return most, found, meets
 
-    def _fixed(self, pipeline: Pipeline) -> tuple[Ints, Ints]:
-        """The rooms of the flows, and the flows tree by tree."""
+    def fixed(self, pipeline: Pipeline) -> tuple[Ints, Ints]:
+        """Return the rooms of the flows, and the flows tree by tree; computed once for each pipeline in a row."""
         if self._known is None or self._known[0] is not pipeline:
             order = np.argsort(pipeline.tree, kind="stable").astype(np.int64)
             self._known = (pipeline, rooms(pipeline), order)

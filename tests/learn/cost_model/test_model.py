@@ -11,9 +11,11 @@ from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.estimate.dataflow import Guide
 from gridloom.learn import weights
+from gridloom.learn.boosted import Forest, to_arrays
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.features import EDGE_FEATURES
-from gridloom.learn.cost_model.inference import LearnedCostModel, inputs
+from gridloom.learn.cost_model.features import EDGE_FEATURES, POOLED
+from gridloom.learn.cost_model.inference import PREFIX, LearnedCostModel, inputs
+from gridloom.learn.cost_model.trees import pooled
 from gridloom.mappers.elastic.search import DataflowConfig, Search
 from gridloom.run.work import Work
 
@@ -34,27 +36,58 @@ def random_places(found: data.Pipeline, count: int, seed: int = 0) -> np.ndarray
     return Search(found, DataflowConfig(cost="heuristic", chains=count, start="random"), seed).places
 
 
-def saved(tmp_path: Path, layers: int = 2) -> tuple[Regressor, Path]:
-    torch.manual_seed(1)
-    regressor = Regressor("sharing", width=16, layers=layers).eval()
-    regressor.standardise([torch.rand(2, 5, len(EDGE_FEATURES))])
-    path = tmp_path / "random.npz"
-    weights.save(path, regressor.state_dict(), {"layers": layers})
-    return regressor, path
+def stump(tmp_path: Path, low: float, high: float, dead: float = 0.0) -> Path:
+    """A file with one tree, which asks for the speed that the formula expects and corrects by one of two numbers."""
+    numbers = {name: np.array([[0, 1, 2]], dtype=np.int16) for name in ("left", "right")}
+    numbers["left"][0, 0], numbers["right"][0, 0] = 1, 2
+    forest = Forest(
+        feature=np.zeros((1, 3), dtype=np.int16), threshold=np.array([[0.4, 0, 0]], dtype=np.float32), **numbers,
+        value=np.array([[0, low, high]], dtype=np.float32), start=0.0, depth=1,
+    )  # fmt: skip
+    path = tmp_path / "stump.npz"
+    weights.save(path, to_arrays(forest, PREFIX), {"columns": len(POOLED), "dead": dead})
+    return path
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
-def test_inference_without_torch_says_what_torch_says(tmp_path: Path, pipeline: data.Pipeline, layers: int):
-    regressor, path = saved(tmp_path, layers)
+def test_trees_correct_the_formula(tmp_path: Path, pipeline: data.Pipeline):
     decisions = data.routed(pipeline, random_places(pipeline, 8), "present")
-    seen = [torch.as_tensor(values) for values in inputs(pipeline, decisions)]
-    with torch.no_grad():
-        expected = torch.exp(regressor(Graph.of(pipeline), *seen).clamp(max=0)).numpy()
-    assert LearnedCostModel(path).efficiency(pipeline, decisions) == pytest.approx(expected, abs=1e-5)
+    formula = registry.load("costs", "queueing")().efficiency(pipeline, decisions)
+    found = LearnedCostModel(stump(tmp_path, -0.3, 0.2, dead=0.1)).efficiency(pipeline, decisions)
+    assert formula.min() < 0.4 < formula.max()
+    expected = np.minimum(1, formula * np.where(formula <= 0.4, np.exp(-0.2), np.exp(0.1)))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_trees_see_is_pooled_over_flows():
+    random = np.random.default_rng(3)
+    edges = random.random((3, 20, len(EDGE_FEATURES))).astype(np.float32)
+    speeds = np.array([[0.5, 0.6], [0.4, 0.4], [0.9, 1.0]], dtype=np.float32)
+    seen = pooled(edges, speeds)
+    column = {name: k for k, name in enumerate(POOLED)}
+    assert seen.shape == (3, len(POOLED)) and len(column) == len(POOLED)
+    late, used, trip = (EDGE_FEATURES.index(name) for name in ("late", "used", "trip"))
+    ranked = np.sort(edges[:, :, trip], axis=1)[:, ::-1]
+    assert seen[:, column["largest", "trip"]] == pytest.approx(ranked[:, 0])
+    assert seen[:, column["mean", "trip"]] == pytest.approx(ranked.mean(axis=1))
+    for name, rank in (("2nd", 1), ("4th", 3), ("8th", 7), ("16th", 15)):
+        assert seen[:, column[name, "trip"]] == pytest.approx(ranked[:, rank])
+    worst = edges[:, :, late].argmax(axis=1)
+    assert seen[:, column["most late", "used"]] == pytest.approx(edges[range(3), worst, used])
+    chosen = edges[:, :, used] > 0.85
+    assert seen[:, column["used above 0.85", "count"]].tolist() == chosen.sum(axis=1).tolist()
+    means = (edges[:, :, trip] * chosen).sum(axis=1) / chosen.sum(axis=1)
+    assert seen[:, column["used above 0.85", "mean trip"]] == pytest.approx(means)
+    assert seen[:, column["whole", "waits"]] == pytest.approx(np.log(speeds[:, 1] / speeds[:, 0]))
+
+
+def test_with_fewer_flows_than_ranks_the_least_flow_takes_their_place():
+    edges = np.array([[[0.2] * len(EDGE_FEATURES), [0.7] * len(EDGE_FEATURES)]], dtype=np.float32)
+    seen = dict(zip(POOLED, pooled(edges, np.ones((1, 2), dtype=np.float32))[0]))
+    assert [seen[name, "pace"] for name in ("largest", "2nd", "16th")] == pytest.approx([0.7, 0.2, 0.2])
 
 
 def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path, pipeline: data.Pipeline):
-    learned = LearnedCostModel(saved(tmp_path)[1])
+    learned = LearnedCostModel(stump(tmp_path, -0.3, 0.2))
     decisions = data.routed(pipeline, random_places(pipeline, 4), "present")
     flows = registry.load("costs", "bottleneck")().flows(pipeline, decisions)
     assert isinstance(learned, Guide)
@@ -62,22 +95,20 @@ def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path,
     assert learned.preference(pipeline, decisions) == pytest.approx(expected)
 
 
-def test_network_that_has_learned_nothing_says_what_the_formula_says(tmp_path: Path, pipeline: data.Pipeline):
-    regressor = Regressor("sharing", width=16).eval()
-    torch.nn.init.zeros_(regressor.head[-1].weight)
-    torch.nn.init.zeros_(regressor.head[-1].bias)
-    weights.save(tmp_path / "zero.npz", regressor.state_dict(), {"layers": 2})
+@pytest.mark.parametrize("dead", [0.01, 0.02])
+def test_small_corrections_are_none(tmp_path: Path, pipeline: data.Pipeline, dead: float):
     decisions = data.routed(pipeline, random_places(pipeline, 4), "present")
-    expected = registry.load("costs", "queueing")().efficiency(pipeline, decisions)
-    assert LearnedCostModel(tmp_path / "zero.npz").efficiency(pipeline, decisions) == pytest.approx(expected, rel=1e-5)
+    formula = registry.load("costs", "queueing")().efficiency(pipeline, decisions).astype(np.float32)
+    found = LearnedCostModel(stump(tmp_path, -0.01, 0.009, dead)).efficiency(pipeline, decisions)
+    assert np.array_equal(found, formula)
 
 
-def test_weights_of_another_network_are_refused(tmp_path: Path):
-    regressor = Regressor("sharing", width=16)
-    regressor.edge_in = torch.nn.Linear(8, 16)
-    weights.save(tmp_path / "other.npz", regressor.state_dict(), {"layers": 2})
-    message = f"those of another network: expected {len(EDGE_FEATURES)} features of a flow, found 8"
-    with pytest.raises(OptionError, match=message):
+def test_weights_of_another_model_are_refused(tmp_path: Path):
+    weights.save(tmp_path / "network.npz", Regressor("sharing", width=16).state_dict(), {"layers": 2})
+    with pytest.raises(OptionError, match=f"expected trees over {len(POOLED)} columns, found no trees"):
+        LearnedCostModel(tmp_path / "network.npz")
+    weights.save(tmp_path / "other.npz", {}, {"columns": 7})
+    with pytest.raises(OptionError, match=f"expected trees over {len(POOLED)} columns, found trees over 7"):
         LearnedCostModel(tmp_path / "other.npz")
 
 
@@ -96,7 +127,7 @@ def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
 
 
 def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipeline: data.Pipeline):
-    learned = LearnedCostModel(saved(tmp_path)[1])
+    learned = LearnedCostModel(stump(tmp_path, -0.3, 0.2))
     places = random_places(pipeline, 5)
     together = learned.efficiency(pipeline, data.routed(pipeline, places, "present"))
     alone = [learned.efficiency(pipeline, data.routed(pipeline, places[k : k + 1], "present"))[0] for k in range(5)]
@@ -156,11 +187,20 @@ def test_a_job_gives_the_same_row_again_and_labels_are_measured():
     )
 
 
+def test_first_jobs_are_of_all_families_and_a_round_is_of_all_graphs():
+    listed = [job.asked["parameters"] for job in data.jobs("present", 6080)]
+    assert {row["family"] for row in listed[:8]} == {"gemm", "mlp", "ffn", "mha"}
+    assert len(listed) == 380
+    for seed in range(5):
+        mine = [(row["family"], row["graph"]) for row in listed if row["seed"] == seed]
+        assert len(mine) == 76 and all(graph in mine for graph in data.graphs())
+
+
 def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     listed = [SMALL, ("gemm", {"inner": 64, "columns": 128})]
     monkeypatch.setattr(data, "graphs", lambda: listed)
     work = Work(folder=tmp_path, jobs=1)
-    config = model.CostModelConfig(decisions=128, epochs=80, folds=2)
+    config = model.CostModelConfig(decisions=128, folds=2)
     made = model.MODEL.make_data(config, work)
     assert (made["computed"], made["failed"], made["decisions"]) == (8, 0, 128)
     assert model.MODEL.make_data(config, work)["computed"] == 0

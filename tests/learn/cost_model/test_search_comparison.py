@@ -76,3 +76,18 @@ def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, mo
     (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
     assert row["at_full_speed"] == 1
     assert row["learned"] == row["start"]
+
+
+def test_cost_models_may_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "_FULL_SPEED", 2.0)
+    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=1, costs="tuned")["rows"]
+    assert set(row["moves"]) == {"tuned"}
+
+
+def test_judges_choose_among_the_same_finalists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    report = searches.compare_judges(Work(folder=tmp_path), seconds=0.02, seeds=2, start="random")
+    (row,) = report["rows"]
+    assert row["any"] <= row["best"]
+    assert all(0 < row[name] <= row["best"] for name in searches.JUDGES)

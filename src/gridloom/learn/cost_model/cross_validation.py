@@ -6,16 +6,22 @@ rows are the simple rivals, which need no training here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from gridloom.estimate.dataflow import Floats
 from gridloom.learn.cost_model import data, training
+from gridloom.learn.cost_model.tree_training import grow
 from gridloom.run.work import Work
 
 if TYPE_CHECKING:
     from gridloom.learn.cost_model.model import CostModelConfig
 
-#: The variants, and what is left out of each, as the table lists them.
+#: The models, and what is left out of each, as the table lists them.
 _ROWS: Final = (
+    ("trees", "nothing"),
+    ("trees", "ranks"),
+    ("trees", "formula"),
     ("sharing", "nothing"),
     ("algorithm", "nothing"),
     ("text", "nothing"),
@@ -26,6 +32,8 @@ _ROWS: Final = (
     ("sharing", "nodes"),
     ("sharing", "annotations"),
 )
+#: The models that are trained for each state of the tool chain.
+_ADAPTED: Final = ("trees", "algorithm", "text")
 #: The states of the tool chain, in the order of the table.
 _ERAS: Final[tuple[data.Era, ...]] = tuple(data.ERAS)
 
@@ -34,7 +42,7 @@ def cross_validate(
     groups: list[training.GraphSamples],
     size: CostModelConfig,
     work: Work,
-    variant: Any = "sharing",
+    variant: Any = "trees",
     without: Any = "nothing",
 ) -> dict[str, Any]:
     """Return figures over all graphs, each predicted by a model that was not trained on it.
@@ -45,15 +53,26 @@ def cross_validate(
     predicted: list[Any] = [None] * len(groups)
     for fold in range(size.folds):
         seen = [group for group, mine in zip(groups, folds) if mine != fold]
-        model = training.train(
-            seen, variant=variant, without=without, epochs=size.epochs, width=size.width, layers=size.layers,
-            seed=work.seed + fold, told=lambda _share: work.stopped(),
-        )  # fmt: skip
+        predict = _trained(seen, size, work, variant, without, work.seed + fold)
         for k, group in enumerate(groups):
             if folds[k] == fold:
-                predicted[k] = training.predictions(model, group)
+                predicted[k] = predict(group)
         work.progress(f"{variant} without {without}: fold {fold + 1}", (fold + 1) / (size.folds + 1))
     return training.figures(predicted, groups)
+
+
+def _trained(
+    groups: list[training.GraphSamples], size: CostModelConfig, work: Work, variant: Any, without: Any, seed: int
+) -> Callable[[training.GraphSamples], Floats]:
+    """What a model that was trained on graphs predicts for another one."""
+    if variant == "trees":
+        trees, _ = grow(groups, without=without, seed=seed)
+        return lambda group: trees.predicted(group.pooled)
+    model = training.train(
+        groups, variant=variant, without=without, epochs=size.epochs, width=size.width, layers=size.layers, seed=seed,
+        told=lambda _share: work.stopped(),
+    )  # fmt: skip
+    return lambda group: training.predictions(model, group)
 
 
 def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
@@ -75,7 +94,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
     """Return figures of models before and after each change of the tool chain, on graphs that no training saw.
 
     The simple rivals are in the table as well: they stay as they are when the tool chain changes, and so does a model
-    that is not trained again (``trained on present``). ``samples`` has the eras whose data is there.
+    that is not trained again (``trained`` is ``present``). ``samples`` has the eras whose data is there.
     """
     listed = [era for era in _ERAS if era in samples]
     tests = {era: _tests(era, work) for era in listed}
@@ -84,25 +103,22 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
         for name in tests[era][0].rivals:
             rules = [group.rivals[name] for group in tests[era]]
             rows.append({"model": name, "tested": era, **training.figures(rules, tests[era])})
-    for era in listed:
-        if work.over():
-            break
-        work.progress(f"training on {era}", 0.5)
-        model = training.train(
-            training.by_graph(samples[era]), epochs=size.epochs, width=size.width, layers=size.layers, seed=work.seed,
-            told=lambda _share: work.stopped(),
-        )  # fmt: skip
-        for other in listed if era == "present" else (era,):
-            predicted = [training.predictions(model, group) for group in tests[other]]
-            rows.append({"model": f"trained on {era}", "tested": other, **training.figures(predicted, tests[other])})
+    for variant in _ADAPTED:
+        for era in listed:
+            if work.over():
+                break
+            work.progress(f"{variant}: training on {era}", 0.5)
+            predict = _trained(training.by_graph(samples[era]), size, work, variant, "nothing", work.seed)
+            for other in listed if era == "present" else (era,):
+                found = training.figures([predict(group) for group in tests[other]], tests[other])
+                rows.append({"model": variant, "trained": era, "tested": other, **found})
     decisions = {era: sum(len(item.labels) for item in samples[era]) for era in listed}
     return {"decisions": decisions, "rows": rows}
 
 
 def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
-    # Large graphs take longest to simulate, so each has one job and the others have three.
-    listed = [*data.held_out_graphs(), *data.large_graphs()]
-    for some, each in ((data.held_out_graphs(), 3), (data.large_graphs(), 1)):
-        data.make(work, era=era, decisions=each * data.CHAINS * len(some), listed=some)
-    return training.by_graph(data.load(work.folder, era, listed))
+    listed = data.held_out_graphs()
+    decisions = data.CHAINS * len(listed)
+    data.make(work, era=era, decisions=decisions, listed=listed)
+    return training.by_graph(data.load(work.folder, era, listed, decisions))

@@ -15,6 +15,7 @@ seen good placements cannot tell a search what to avoid.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -221,12 +222,22 @@ def _shake(search: Search, random: np.random.Generator) -> None:
 def jobs(
     era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
 ) -> Iterator[Job[dict[str, Any]]]:
-    """Yield jobs for at least so many decisions, all graphs in turn, so that the first part covers all graphs."""
-    listed = graphs() if listed is None else listed
-    rounds = -(-decisions // (CHAINS * len(listed)))
-    for seed in range(rounds):
-        for family, graph in listed:
-            yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+    """Yield jobs for at least so many decisions, all graphs in turn; the first ones are of all families."""
+    for family, graph, seed in _turns(graphs() if listed is None else listed, decisions):
+        yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+
+
+def _turns(listed: list[tuple[str, dict[str, int]]], decisions: int) -> list[tuple[str, dict[str, int], int]]:
+    """Family, graph and seed of the jobs that so many decisions take."""
+    sizes = Counter(family for family, _ in listed)
+    seen: Counter[str] = Counter()
+    place = []
+    for family, _ in listed:
+        seen[family] += 1
+        place.append((seen[family] - 0.5) / sizes[family])
+    order = sorted(range(len(listed)), key=lambda k: place[k])
+    count = -(-decisions // CHAINS)
+    return [(*listed[order[k % len(listed)]], k // len(listed)) for k in range(count)]
 
 
 def make(
@@ -265,12 +276,18 @@ class Sample:
     labels: Floats
 
 
-def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None) -> list[Sample]:
-    """Return the stored samples of some graphs (default: those of the training set), in a fixed order.
+def load(
+    folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None, decisions: int | None = None
+) -> list[Sample]:
+    """Return the stored samples of some graphs (default: those of the training set) by seed, family and graph.
 
-    The order is by seed, then family and graph, so that the first part of the list covers all graphs.
+    With ``decisions`` they are those of the jobs that so many decisions take.
     """
-    wanted = {(family, tuple(sorted(graph.items()))) for family, graph in (graphs() if listed is None else listed)}
+    listed = graphs() if listed is None else listed
+    wanted = {(family, tuple(sorted(graph.items()))) for family, graph in listed}
+    asked_for = None if decisions is None else {
+        (family, tuple(sorted(graph.items())), seed) for family, graph, seed in _turns(listed, decisions)
+    }  # fmt: skip
     with Store(folder / STORE_NAME, readonly=True) as store:
         rows: list[tuple[Any, Any]] = [
             (row.asked["parameters"], row.value) for row in store.rows() if _answers(row.asked, row.status)
@@ -289,6 +306,8 @@ def load(folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None
         for asked, value in rows
         if asked["era"] == era and (asked["family"], tuple(sorted(asked["graph"].items()))) in wanted
     ]
+    if asked_for is not None:
+        samples = [(seed, item) for seed, item in samples if (item.family, item.graph, seed) in asked_for]
     return [item for _, item in sorted(samples, key=lambda pair: (pair[0], pair[1].family, pair[1].graph))]
 
 

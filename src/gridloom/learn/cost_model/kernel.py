@@ -1,4 +1,4 @@
-"""Compiled features of routed decisions and sums over a graph's edges, on which inference spends its time.
+"""Compiled features of the flows of routed decisions, on which inference spends its time.
 
 Arrays are [decision, flow, feature]; routes are flat: the links of flow f of decision d are ``route[starts[d * flows +
 f] : starts[d * flows + f + 1]]``. Tables per link are allocated once and reset along the routes after each decision, so
@@ -132,78 +132,3 @@ def speed_features(
             load[route[k]] = 0.0
             able[route[k]] = 0.0
     return features
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def add_ends(values: Singles, at_source: Singles, at_target: Singles, source: Ints, target: Ints) -> None:
-    """Add ``at_source[d, source[f]] + at_target[d, target[f]]`` to ``values[d, f]`` and rectify the sums.
-
-    ``values`` is changed in place.
-    """
-    for d in range(values.shape[0]):
-        for f in range(values.shape[1]):
-            u, v = source[f], target[f]
-            for k in range(values.shape[2]):
-                total = values[d, f, k] + at_source[d, u, k] + at_target[d, v, k]
-                values[d, f, k] = total if total > 0 else np.float32(0)
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def gather_edges(values: Singles, ends: Ints, share: Singles, units: int) -> Singles:
-    """Return [decision, unit] -> mean over the flows that end there; ``share`` is 1 over their number for a flow."""
-    gathered = np.zeros((values.shape[0], units, values.shape[2]), dtype=np.float32)
-    for d in range(values.shape[0]):
-        for f in range(values.shape[1]):
-            u = ends[f]
-            for k in range(values.shape[2]):
-                gathered[d, u, k] += share[f] * values[d, f, k]
-    return gathered
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def pool_edges(values: Singles, logits: Singles) -> Singles:
-    """Return decision -> weighted mean (weights: softmax of the logits), maximum and mean of the flows' values.
-
-    The maximum starts from 0, which is right because values are rectified. The logits are shifted by their maximum, so
-    the exponentials cannot overflow.
-    """
-    size = values.shape[2]
-    pooled = np.zeros((values.shape[0], 3 * size), dtype=np.float32)
-    for d in range(values.shape[0]):
-        top = logits[d, 0]
-        for f in range(values.shape[1]):
-            top = max(top, logits[d, f])
-        total = np.float32(0)
-        for f in range(values.shape[1]):
-            weight = np.exp(logits[d, f] - top)
-            total += weight
-            for k in range(size):
-                value = values[d, f, k]
-                pooled[d, k] += weight * value
-                pooled[d, size + k] = max(pooled[d, size + k], value)
-                pooled[d, 2 * size + k] += value
-        for k in range(size):
-            pooled[d, k] /= total
-            pooled[d, 2 * size + k] /= values.shape[1]
-    return pooled
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def linear(values: Singles, weight: Singles, bias: Singles) -> Singles:
-    """Return ``values @ weight + bias``, computed on this thread alone.
-
-    Libraries start further threads, which cost more than they save where products are small. Zeros are skipped: behind
-    a rectifier there are many.
-    """
-    rows, inner = values.shape
-    size = weight.shape[1]
-    result = np.empty((rows, size), dtype=np.float32)
-    for row in range(rows):
-        for k in range(size):
-            result[row, k] = bias[k]
-        for j in range(inner):
-            value = values[row, j]
-            if value != 0:
-                for k in range(size):
-                    result[row, k] += value * weight[j, k]
-    return result

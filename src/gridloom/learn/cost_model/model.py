@@ -2,7 +2,8 @@
 
 After "Learned Cost Model for Placement on Reconfigurable Dataflow Hardware" (Guha et al.): a graph network predicts
 the throughput of a placed and routed pipeline over the bound of its slowest stage. Their labels were measured on
-hardware, ours by `gridloom.sim.elastic.measure`. Inference does not need torch (`cost_model.inference`).
+hardware, ours by `gridloom.sim.elastic.measure`. Ours are trees that correct a formula; their network, and ours of
+that kind, are trained for the tables (`cross_validation`). Inference needs neither torch nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.learn import weights
+from gridloom.learn.boosted import to_arrays
 from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import MACHINE, NAME, Inputs, LearnedCostModel
+from gridloom.learn.cost_model.features import POOLED
+from gridloom.learn.cost_model.inference import MACHINE, NAME, PREFIX, LearnedCostModel
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -32,24 +35,26 @@ class CostModelConfig:
     decisions: int = 6080
     #: The state of the tool chain that the data comes from (`data.ERAS`).
     era: data.Era = "present"
-    #: Passes over the data set.
+    #: For the networks of the tables: passes over the data set.
     epochs: int = 6
-    #: Values per node and per edge, and layers of the graph network.
+    #: For the networks: values per node and per edge, and layers.
     width: int = 24
     layers: int = 2
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
     #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
-    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), how the
-    #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
-    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "tuning", "rules"] = "accuracy"
+    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), what cost models
+    #: choose among the same finalists (``judges``), how the temperature of the searches was chosen, or the numbers of
+    #: the rivals that fit the data set best (``rules``).
+    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "judges", "tuning", "rules"] = "accuracy"
     #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and for
-    #: ``rivals`` the array and how searches begin.
+    #: ``rivals`` and ``judges`` the array and how searches begin, for ``rivals`` the cost models (none: all).
     seconds: float = 3.0
     seeds: int = 5
     subjects: str = ""
     array: str = data.ARRAY
     start: Literal["short", "random"] = "short"
+    costs: str = ""
 
     def __post_init__(self) -> None:
         at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
@@ -78,22 +83,19 @@ class DataflowCostModel:
         """
         from gridloom.learn.cost_model import training
         from gridloom.learn.cost_model.cross_validation import cross_validate
+        from gridloom.learn.cost_model.tree_training import grow
 
         samples = self._samples(config, work)
         groups = training.by_graph(samples)
         began = time.process_time()
         work.progress("all graphs", 0.0)
-        model = training.train(
-            groups, epochs=config.epochs, width=config.width, layers=config.layers, seed=work.seed,
-            told=lambda share: _told(work, "all graphs", share / (config.folds + 1)),
-        )  # fmt: skip
+        trees, chosen = grow(groups, seed=work.seed)
         about: dict[str, Any] = {
             "model": NAME,
             "machine": MACHINE,
-            "variant": "sharing",
-            "layers": config.layers,
-            "width": config.width,
-            "epochs": config.epochs,
+            "variant": "trees",
+            "columns": len(POOLED),
+            **chosen,
             "era": config.era,
             "decisions": sum(len(group.labels) for group in groups),
             "graphs": len(groups),
@@ -101,11 +103,12 @@ class DataflowCostModel:
         }
         target = work.weights or work.folder / f"{NAME}.npz"
         target.parent.mkdir(parents=True, exist_ok=True)
-        weights.save(target, model.state_dict(), about)
+        arrays = to_arrays(trees.forest, PREFIX)
+        weights.save(target, arrays, about)
         if not work.over():
             about["cross_validation"] = cross_validate(groups, config, work)
         about["cpu_seconds"] = round(time.process_time() - began, 1)
-        weights.save(target, model.state_dict(), about)
+        weights.save(target, arrays, about)
         return {**about, "weights": str(target)}
 
     def _samples(self, config: CostModelConfig, work: Work) -> list[data.Sample]:
@@ -115,7 +118,7 @@ class DataflowCostModel:
                 "there is no data set here; make it with `gridloom train cost-model --make-data`",
                 where=str(work.folder),
             )
-        samples = data.load(work.folder, config.era)[: -(-config.decisions // data.CHAINS)]
+        samples = data.load(work.folder, config.era, decisions=config.decisions)
         if not samples:
             raise OptionError(f"the data set has no decisions of era {config.era}", where=str(work.folder))
         return samples
@@ -123,37 +126,44 @@ class DataflowCostModel:
     def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Return the figures that `CostModelConfig.report` asks for.
 
-        Reports other than ``search`` and ``tuning`` need the data set of the era; those with held-out graphs label them
+        Reports on searches need no data set, the others need that of the era; those with held-out graphs label them
         first, which takes longest the first time.
         """
-        if config.report == "search":
-            from gridloom.learn.cost_model.search_comparison import compare
-
-            return compare(work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects)
-        if config.report == "rivals":
-            from gridloom.learn.cost_model.search_comparison import compare_rivals
-
-            return compare_rivals(
-                work, seconds=config.seconds, seeds=config.seeds, subjects=config.subjects, array=config.array,
-                start=config.start,
-            )  # fmt: skip
+        if config.report in ("search", "rivals", "judges", "tuning"):
+            return self._searched(config, work)
         if config.report == "rules":
             from gridloom.learn.cost_model import rivals
 
             return rivals.fit(self._samples(config, work))
-        if config.report == "tuning":
-            from gridloom.learn.cost_model.search_comparison import tune
-
-            return tune(work, seconds=config.seconds, seeds=config.seeds)
         if config.report == "accuracy":
             return self._accuracy(config, work)
         from gridloom.learn.cost_model import cross_validation
 
         if config.report == "tables":
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
-        return cross_validation.adaptivity(
-            {era: self._samples(replace(config, era=era), work) for era in data.ERAS}, config, work
-        )
+        return cross_validation.adaptivity(self._of_eras(config, work), config, work)
+
+    def _searched(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+        """What searches and judges reach; no data set is needed."""
+        from gridloom.learn.cost_model import search_comparison as comparison
+
+        effort: dict[str, Any] = {"seconds": config.seconds, "seeds": config.seeds}
+        if config.report == "tuning":
+            return comparison.tune(work, **effort)
+        effort["subjects"] = config.subjects
+        if config.report == "search":
+            return comparison.compare(work, **effort)
+        effort |= {"array": config.array, "start": config.start}
+        if config.report == "judges":
+            return comparison.compare_judges(work, **effort)
+        return comparison.compare_rivals(work, **effort, costs=config.costs)
+
+    def _of_eras(self, config: CostModelConfig, work: Work) -> dict[data.Era, list[data.Sample]]:
+        """The stored samples of the present and of all other eras that have any; OptionError without the present."""
+        found: dict[data.Era, list[data.Sample]] = {"present": self._samples(replace(config, era="present"), work)}
+        for era in data.ERAS:
+            found[era] = data.load(work.folder, era, decisions=config.decisions)
+        return {era: samples for era, samples in found.items() if samples}
 
     def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
         """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
@@ -193,11 +203,9 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
     from gridloom.learn.cost_model import rivals, training
 
     groups = training.by_graph(samples)
-    predicted = []
-    for group in groups:
-        predicted.append(model.predicted(group.pipeline, Inputs(group.features.numpy(), group.speeds.numpy())))
+    predicted = [model.trees.predicted(group.pooled) for group in groups]
     by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
-    labels = [group.labels.numpy().astype(np.float64) for group in groups]
+    labels = [group.efficiencies for group in groups]
     return {
         "learned": training.figures(predicted, groups),
         "heuristic": training.figures([group.heuristic for group in groups], groups),
@@ -211,7 +219,7 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
 
 
 def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
-    """Return CPU milliseconds per decision of a three-layer MLP of 1,024: features and network, and routing.
+    """Return CPU milliseconds per decision of a three-layer MLP of 1,024: features and trees, and routing.
 
     The first call is not timed, since it compiles. Time is that of this thread.
     """

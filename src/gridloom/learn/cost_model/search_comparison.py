@@ -46,7 +46,10 @@ HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "sim
 COSTS: Final = ("heuristic", "learned")
 #: What is compared on equal terms, in the order of the table.
 RIVALS: Final = ("wirelength", "tuned", "bottleneck", "queueing", "learned", "simulated")
+#: Cost models that choose among finalists in place of the simulator.
+JUDGES: Final = ("wirelength", "tuned", "bottleneck", "queueing", "learned")
 _CHAINS: Final = 4
+_FINALISTS: Final = 8
 #: From this efficiency on there is nothing to be gained.
 _FULL_SPEED: Final = 0.999
 
@@ -99,8 +102,9 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
 
 
 def compare_rivals(
-    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
-) -> dict[str, Any]:
+    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short",
+    costs: str = "",
+) -> dict[str, Any]:  # fmt: skip
     """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
 
     All begin with short wires (or at random, where ``start`` says so), have the price of wire and the temperatures of
@@ -108,16 +112,17 @@ def compare_rivals(
     finalists of each; on another array it takes too long for that, each cost model chooses for itself, and the
     simulator measures what it chose. ``start`` is the beginning without any further move; a section that runs at full
     speed then is not searched (``at_full_speed``). Values are means over seeds of the network's efficiency, with the
-    least and the largest.
+    least and the largest. ``costs`` names cost models with a plus between them; empty: all of `RIVALS`.
     """
+    names = tuple(costs.split("+")) if costs else RIVALS
     chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
     judge = "simulated" if array == data.ARRAY else None
     settings = DataflowConfig(chains=_CHAINS, judge=judge, start=start)
     rows: list[dict[str, Any]] = []
     for number, subject in enumerate(chosen):
         listed = parts(subject, array)
-        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *RIVALS)}
-        moves: dict[str, list[int]] = {name: [] for name in RIVALS}
+        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *names)}
+        moves: dict[str, list[int]] = {name: [] for name in names}
         for k, part in enumerate(listed):
             if work.over():
                 break
@@ -126,7 +131,7 @@ def compare_rivals(
                 _reached(part.pipeline, replace(settings, cost="wirelength"), _CHAINS, seed) for seed in range(seeds)
             ]
             reached["start"].append(begin)
-            for name in RIVALS:
+            for name in names:
                 if min(begin) >= _FULL_SPEED:
                     reached[name].append(begin)
                     continue
@@ -143,6 +148,40 @@ def compare_rivals(
         "judge": judge,
         "rows": rows,
     }
+
+
+def compare_judges(
+    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
+) -> dict[str, Any]:
+    """Return for each section what the finalists that each cost model would choose run at, measured by the simulator.
+
+    All choose among the same finalists, those of searches by `bottleneck` of so many CPU seconds. ``any`` is the mean
+    over the finalists, ``best`` the best of them: what the simulator as the judge chooses. Values are means over seeds.
+    """
+    chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
+    settings = DataflowConfig(chains=_FINALISTS, judge=None, start=start)
+    rows: list[dict[str, Any]] = []
+    for subject in chosen:
+        for part in parts(subject, array):
+            if work.over():
+                break
+            work.progress(f"{subject[0]}: section {part.section}", len(rows) / (2 * len(chosen)))
+            moves = moves_in(part.pipeline, "bottleneck", seconds)
+            found = [_judged(part.pipeline, settings, moves, seed) for seed in range(seeds)]
+            means = {name: round(float(np.mean([item[name] for item in found])), 4) for name in found[0]}
+            rows.append({"network": subject[0], "section": part.section, "moves": moves, **means})
+    return {"array": array, "start": start, "cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
+
+
+def _judged(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> dict[str, float]:
+    """The measured efficiency of the finalist that each judge takes for the best."""
+    search = Search(pipeline, settings, seed)
+    search.run(Budget(effort=moves, seed=seed).start())
+    decisions = data.routed(pipeline, search.finalists()[0], "present")
+    measured = registry.load("costs", "simulated")().efficiency(pipeline, decisions)
+    said = {name: registry.load("costs", name)().efficiency(pipeline, decisions) for name in JUDGES}
+    judged = {name: float(measured[np.argmax(values)]) for name, values in said.items()}
+    return {"any": float(measured.mean()), **judged, "best": float(measured.max())}
 
 
 def _rivals_row(

@@ -21,6 +21,7 @@ from gridloom.learn.cost_model.inference import inputs
 from gridloom.learn.cost_model.rivals import explained, spearman
 from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
+from gridloom.learn.cost_model.trees import Singles, pooled
 
 #: Errors of the logarithm below this count by their square.
 _SMALL = 0.01
@@ -45,6 +46,8 @@ class GraphSamples:
     features: Tensor
     speeds: Tensor
     labels: Tensor
+    #: [decision, column] -> what trees see.
+    pooled: Singles
     #: What the simple rivals predict, by name, and among them the hand-written cost model.
     rivals: dict[str, Floats]
 
@@ -52,6 +55,11 @@ class GraphSamples:
     def heuristic(self) -> Floats:
         """What the hand-written cost model predicts."""
         return self.rivals["heuristic"]
+
+    @property
+    def efficiencies(self) -> Floats:
+        """The labels as numbers of 64 bits."""
+        return np.asarray(self.labels.numpy(), dtype=np.float64)
 
 
 def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
@@ -72,6 +80,7 @@ def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
                 pipeline=pipeline,
                 features=torch.as_tensor(edges),
                 speeds=torch.as_tensor(speeds),
+                pooled=pooled(edges, speeds),
                 labels=torch.as_tensor(np.concatenate([item.labels for item in items]), dtype=torch.float32),
                 rivals=predictions_of_rivals(pipeline, decisions),
             )
@@ -191,7 +200,7 @@ def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict
     ``predicted`` has one array per graph, in the order of ``groups``. Ranks within graphs matter most for a search,
     which compares placements of one graph; over all decisions a model that only recognises graphs ranks well too.
     """
-    labels = [group.labels.numpy().astype(np.float64) for group in groups]
+    labels = [group.efficiencies for group in groups]
     whole = _figures(np.concatenate(list(predicted)), np.concatenate(labels))
     families = {}
     for family in dict.fromkeys(group.family for group in groups):

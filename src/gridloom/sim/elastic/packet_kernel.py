@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from gridloom.sim.elastic.natural import natural
 from gridloom.sim.elastic.packet_tables import (
     BUSY,
     CARRIED,
@@ -110,7 +111,7 @@ def _push(agenda: Agenda, when: int, what: int) -> None:
     if cell < 0:
         numbers[N_STATUS] = OUT_OF_CELLS
         return
-    slot = when & (len(agenda.head) - 1)
+    slot = natural(when & (len(agenda.head) - 1))
     numbers[N_FREE] = cells[cell, 1]
     cells[cell, 0] = what
     cells[cell, 1] = agenda.head[slot]
@@ -124,7 +125,7 @@ def _look(agenda: Agenda, units: Words, u: int) -> None:
     numbers = agenda.numbers
     if units[u, U_LOOKED] != numbers[N_CYCLE]:
         units[u, U_LOOKED] = numbers[N_CYCLE]
-        agenda.looks[numbers[N_LOOKS]] = u
+        agenda.looks[natural(numbers[N_LOOKS])] = u
         numbers[N_LOOKS] += 1
 
 
@@ -134,7 +135,7 @@ def _mark(agenda: Agenda, links: Words, link: int) -> None:
     numbers = agenda.numbers
     if links[link, L_MARKED] != numbers[N_CYCLE]:
         links[link, L_MARKED] = numbers[N_CYCLE]
-        agenda.marks[numbers[N_MARKS]] = link
+        agenda.marks[natural(numbers[N_MARKS])] = link
         numbers[N_MARKS] += 1
 
 
@@ -156,7 +157,7 @@ def _offer(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: 
     child = hops[h, H_CHILD]
     while child >= 0:
         hops[child, H_READY] = 1
-        link = hops[child, H_LINK]
+        link = natural(hops[child, H_LINK])
         _count_wait(network.links, link_usage, link, agenda.numbers[N_CYCLE], 1)
         _mark(agenda, network.links, link)
         pending += 1
@@ -169,11 +170,11 @@ def _offer(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: 
 def _join(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: int) -> None:
     """The head of a packet that has crossed hop h reaches the queue behind it."""
     queues = network.queues
-    q = hops[h, H_QUEUE]
+    q = natural(hops[h, H_QUEUE])
     at = queues[q, Q_FRONT] + queues[q, Q_COUNT]
     if at >= queues[q, Q_CAPACITY]:
         at -= queues[q, Q_CAPACITY]
-    agenda.rings[queues[q, Q_RING] + at] = h
+    agenda.rings[natural(queues[q, Q_RING] + at)] = h
     queues[q, Q_COUNT] += 1
     if queues[q, Q_COUNT] == 1:
         _offer(agenda, network, hops, link_usage, h)
@@ -189,27 +190,29 @@ def _leave(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: 
         if hops[h, H_WAITING] > 0:
             _offer(agenda, network, hops, link_usage, h)
         return
-    q = hops[h, H_QUEUE]
+    q = natural(hops[h, H_QUEUE])
     queues[q, Q_USED] -= hops[h, H_SIZE]
     queues[q, Q_COUNT] -= 1
     queues[q, Q_FRONT] += 1
     if queues[q, Q_FRONT] == queues[q, Q_CAPACITY]:
         queues[q, Q_FRONT] = 0
-    _mark(agenda, network.links, queues[q, Q_FEEDER])
+    _mark(agenda, network.links, natural(queues[q, Q_FEEDER]))
     if queues[q, Q_COUNT] > 0:
-        _offer(agenda, network, hops, link_usage, agenda.rings[queues[q, Q_RING] + queues[q, Q_FRONT]])
+        front = natural(queues[q, Q_RING] + queues[q, Q_FRONT])
+        _offer(agenda, network, hops, link_usage, natural(agenda.rings[front]))
 
 
 @borrowing
 def _crossed(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, link_usage: Words, h: int) -> None:
     """A packet has crossed hop h wholly: its resource is free, and perhaps the queue before it, too."""
-    if network.links[hops[h, H_LINK], L_READY] > 0:
-        _mark(agenda, network.links, hops[h, H_LINK])
-    before = hops[h, H_PARENT]
+    link = natural(hops[h, H_LINK])
+    if network.links[link, L_READY] > 0:
+        _mark(agenda, network.links, link)
+    before = natural(hops[h, H_PARENT])
     if hops[before, H_PENDING] == 0 and hops[before, H_END] == agenda.numbers[N_CYCLE]:
         _leave(agenda, network, hops, link_usage, before)
         if hops[before, H_PARENT] < 0:
-            _look(agenda, network.units, tree_unit[before])
+            _look(agenda, network.units, natural(tree_unit[before]))
 
 
 @borrowing
@@ -218,11 +221,11 @@ def _events(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, lin
     numbers, cells = agenda.numbers, agenda.cells
     units, flows = network.units, network.flows
     count, hop_count = len(units), len(hops)
-    slot = numbers[N_CYCLE] & (len(agenda.head) - 1)
+    slot = natural(numbers[N_CYCLE] & (len(agenda.head) - 1))
     cell = agenda.head[slot]
     agenda.head[slot] = -1
     while cell >= 0:
-        after, what = cells[cell, 1], cells[cell, 0]
+        after, what = cells[cell, 1], natural(cells[cell, 0])
         cells[cell, 1] = numbers[N_FREE]
         numbers[N_FREE] = cell
         cell = after
@@ -241,8 +244,9 @@ def _events(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, lin
         what -= hop_count
         if what < len(flows):
             flows[what, F_FREED] += flows[what, F_TAKES]
-            if units[flows[what, F_SOURCE], U_UNTIL] <= numbers[N_CYCLE]:
-                _look(agenda, units, flows[what, F_SOURCE])
+            source = natural(flows[what, F_SOURCE])
+            if units[source, U_UNTIL] <= numbers[N_CYCLE]:
+                _look(agenda, units, source)
             continue
         _mark(agenda, network.links, what - len(flows))
 
@@ -265,8 +269,8 @@ def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, w
     units, flows = network.units, network.flows
     cycle, fired = agenda.numbers[N_CYCLE], units[u, U_FIRED]
     wake = cycle
-    for k in range(network.input_start[u], network.input_start[u + 1]):
-        f = network.inputs[k]
+    for k in range(natural(network.input_start[u]), network.input_start[u + 1]):
+        f = natural(network.inputs[k])
         if not _due(fired, flows[f, F_TAKES_EVERY]):
             continue
         short = flows[f, F_TAKES] - (flows[f, F_COME] - flows[f, F_TAKEN])
@@ -278,8 +282,8 @@ def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, w
     if wake > cycle:
         _push(agenda, wake, u)
         return STARVED
-    for k in range(network.output_start[u], network.output_start[u + 1]):
-        f = network.outputs[k]
+    for k in range(natural(network.output_start[u]), network.output_start[u + 1]):
+        f = natural(network.outputs[k])
         if not _due(fired + 1, flows[f, F_PUTS_EVERY]):
             continue
         free = flows[f, F_ROOM] + flows[f, F_FREED] - flows[f, F_PROMISED]
@@ -287,8 +291,8 @@ def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, w
             free += flows[f, F_TAKES]
         if free < flows[f, F_PUTS]:
             return STALLED
-    for k in range(network.tree_start[u], network.tree_start[u + 1]):
-        t = network.trees[k]
+    for k in range(natural(network.tree_start[u]), network.tree_start[u + 1]):
+        t = natural(network.trees[k])
         if _due(fired + 1, tree_table[t, T_EVERY]) and hops[t, H_WAITING] >= waiting:
             return STALLED
     return -1
@@ -299,13 +303,13 @@ def _begin(agenda: Agenda, network: Network, hop_count: int, u: int) -> None:
     """Begin a firing: tokens are taken, their credits go back, and room is promised."""
     units, flows = network.units, network.flows
     cycle, fired = agenda.numbers[N_CYCLE], units[u, U_FIRED]
-    for k in range(network.input_start[u], network.input_start[u + 1]):
-        f = network.inputs[k]
+    for k in range(natural(network.input_start[u]), network.input_start[u + 1]):
+        f = natural(network.inputs[k])
         if _due(fired, flows[f, F_TAKES_EVERY]):
             flows[f, F_TAKEN] += flows[f, F_TAKES]
             _push(agenda, cycle + flows[f, F_CREDIT], len(units) + 2 * hop_count + f)
-    for k in range(network.output_start[u], network.output_start[u + 1]):
-        f = network.outputs[k]
+    for k in range(natural(network.output_start[u]), network.output_start[u + 1]):
+        f = natural(network.outputs[k])
         if _due(fired + 1, flows[f, F_PUTS_EVERY]):
             flows[f, F_PROMISED] += flows[f, F_PUTS]
     units[u, U_FIRED] += 1
@@ -316,8 +320,8 @@ def _begin(agenda: Agenda, network: Network, hop_count: int, u: int) -> None:
 @borrowing
 def _put(agenda: Agenda, network: Network, hops: Words, tree_table: Words, link_usage: Words, u: int) -> None:
     """End a firing: its packets wait for their first hops."""
-    for k in range(network.tree_start[u], network.tree_start[u + 1]):
-        t = network.trees[k]
+    for k in range(natural(network.tree_start[u]), network.tree_start[u + 1]):
+        t = natural(network.trees[k])
         if _due(network.units[u, U_FIRED], tree_table[t, T_EVERY]):
             hops[t, H_WAITING] += 1
             if hops[t, H_WAITING] == 1:
@@ -386,7 +390,7 @@ def _unit(
         return
     lack = _lacking(agenda, network, hops, tree_table, limits.waiting, u)
     if lack != units[u, U_REASON]:
-        usage[u, units[u, U_REASON]] += cycle - units[u, U_SINCE]
+        usage[u, natural(units[u, U_REASON])] += cycle - units[u, U_SINCE]
         units[u, U_SINCE] = cycle
         if lack >= 0:
             units[u, U_REASON] = lack
@@ -410,11 +414,11 @@ def _resting(links: Words, link: int, cycle: int) -> int:
 def _chosen(network: Network, trees: Trees, link: int, fair: bool) -> int:
     """The hop whose packet a resource takes: the next in turn that is there and fits; -1 for none."""
     links, queues, hops = network.links, network.queues, trees.hops
-    begin = trees.link_start[link]
+    begin = natural(trees.link_start[link])
     sharing = trees.link_start[link + 1] - begin
-    place = links[link, L_TURN]
+    place = natural(links[link, L_TURN])
     for _ in range(sharing):
-        h = trees.link_hops[begin + place]
+        h = natural(trees.link_hops[natural(begin + place)])
         place += 1
         if place == sharing:
             place = 0
@@ -436,8 +440,9 @@ def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: i
         flows[f, F_COME] += size
         flows[f, F_BEGAN] = cycle
         flows[f, F_PACE] = pace
-        if 0 < missing <= size and units[flows[f, F_TARGET], U_UNTIL] < 0:
-            _push(agenda, cycle + pace * missing, flows[f, F_TARGET])
+        target = natural(flows[f, F_TARGET])
+        if 0 < missing <= size and units[target, U_UNTIL] < 0:
+            _push(agenda, cycle + pace * missing, target)
         f = next_flow[f]
 
 
@@ -445,14 +450,14 @@ def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: i
 def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h: int) -> None:
     """Let the packet that waits for hop h cross its resource."""
     links, queues, hops = network.links, network.queues, trees.hops
-    cycle, link, size = agenda.numbers[N_CYCLE], hops[h, H_LINK], hops[h, H_SIZE]
+    cycle, link, size = agenda.numbers[N_CYCLE], natural(hops[h, H_LINK]), hops[h, H_SIZE]
     pace = links[link, L_PACE]
     end = cycle + size * pace
     _count_wait(links, link_usage, link, cycle, -1)
     link_usage[link, CARRIED] += size
     links[link, L_FREE_AT] = end
     hops[h, H_READY] = 0
-    before = hops[h, H_PARENT]
+    before = natural(hops[h, H_PARENT])
     hops[before, H_PENDING] -= 1
     hops[before, H_END] = max(hops[before, H_END], end)
     _push(agenda, end, len(network.units) + h)
@@ -462,7 +467,7 @@ def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h:
         return
     queues[q, Q_USED] += size
     if pace == 1 and links[link, L_LATENCY] == 0:
-        agenda.leaving[agenda.numbers[N_LEAVING]] = h
+        agenda.leaving[natural(agenda.numbers[N_LEAVING])] = h
         agenda.numbers[N_LEAVING] += 1
     else:
         # A slow resource sends a packet on when it has all of it.
@@ -476,7 +481,7 @@ def _resources(agenda: Agenda, network: Network, trees: Trees, link_usage: Words
     numbers, links = agenda.numbers, network.links
     cycle = numbers[N_CYCLE]
     for m in range(numbers[N_MARKS]):
-        link = agenda.marks[m]
+        link = natural(agenda.marks[m])
         if links[link, L_READY] == 0 or links[link, L_FREE_AT] > cycle:
             continue
         rest = _resting(links, link, cycle)
@@ -536,10 +541,10 @@ def run_packets(
         arriving = numbers[N_LEAVING]
         numbers[N_LEAVING] = 0
         for k in range(arriving):
-            _join(agenda, network, hops, link_usage, agenda.arriving[k])
+            _join(agenda, network, hops, link_usage, natural(agenda.arriving[k]))
         _events(agenda, network, hops, tree_unit, link_usage)
         for k in range(numbers[N_LOOKS]):
-            _unit(agenda, network, hops, tree_table, record, limits, agenda.looks[k])
+            _unit(agenda, network, hops, tree_table, record, limits, natural(agenda.looks[k]))
             if numbers[N_STATUS] == DONE:
                 return DONE
         _resources(agenda, network, trees, link_usage, limits.fair)
