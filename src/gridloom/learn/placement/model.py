@@ -89,7 +89,7 @@ class PpoModel:
             "seed": work.seed,
             "data": data_hash(work.seed),
         }
-        # The padded policies have a weight for every slot of the largest array; in half precision their files are small.
+        # The padded policies have weights for each slot of the largest array; in half precision their files are small.
         halves = {name: value.half() for name, value in training.policy.state_dict().items()}
         save(path, halves if config.policy in ("state", "gga") else training.policy.state_dict(), about)
         return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": training.measure()}
