@@ -6,8 +6,9 @@
 ``tiles``: a curve over the weight of a tile in use at a fixed II, the best of some seeds for each weight, beside runs
 with a single goal: cycles alone, and tiles alone. Each single goal has as many seeds as the whole curve, so that it has
 the same effort. ``dominated`` lists the points of the curve that a run with a single goal betters in one figure and
-equals or betters in the other; ``front`` are the points of the curve that no other point of it dominates. ``ii``: the
-same over the weight of the II, with tiles for free. Runs are ended by effort, so that they do not depend on the machine.
+equals or betters in the other; ``front`` are the points of the curve that no other point of it dominates. ``ii``: a
+curve over the weight of the II, with tiles for free. Runs are ended by effort, so that they do not depend on the
+machine.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def main() -> None:
     parser.add_argument("--graph", default="kernel:kmeans")
     parser.add_argument("--arch", default="streaming-engine:32,spokes=16")
     parser.add_argument("--ii", type=int, default=8)
-    parser.add_argument("--effort", type=int, default=60_000)
+    parser.add_argument("--effort", type=int, default=30_000)
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     measure = tiles_curve if given.curve == "tiles" else ii_curve

@@ -26,7 +26,9 @@ from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best
 
 # What annealing has for a first solution: a share of the time, seconds at most, and batches.
-_SHARE, _MOST, _BATCHES = 0.2, 3.0, 3
+_SHARE, _MOST, _BATCHES = 0.2, 8.0, 3
+#: The share of what is left that the bound by matchings has.
+_BOUNDING: Final = 0.3
 #: The share of what is left that the model without links has where one with links follows.
 _WITHOUT_LINKS: Final = 0.6
 
@@ -40,7 +42,7 @@ def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: 
     best = _annealed(problem, ii, clock, floor)
     bound = floor
     if not _reached(best, bound):
-        bound = fewest_cycles(problem, ii, floor, clock)
+        bound = fewest_cycles(problem, ii, floor, _part(clock, _BOUNDING, None).start())
     for with_links in (False, True) if modelled(problem) else (False,):
         if _reached(best, bound):
             break
@@ -87,13 +89,21 @@ def _keep(problem: SpokesProblem, ii: int, best: Best, found: Solved, model: Spo
 
 def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best:
     """A first solution within a share of the budget."""
+    return annealed(problem, ii, _part(clock, _SHARE, _MOST).start(), _BATCHES, floor)
+
+
+def _part(clock: Clock, share: float, most: float | None) -> Budget:
+    """A share of what is left of a budget, and of its effort; with so many seconds at most."""
     budget = clock.budget
-    limit = None if clock.remaining is None else min(_MOST, max(0.05, _SHARE * clock.remaining))
-    effort = None if budget.effort is None else max(64, budget.effort // 5)
-    small = Budget(
-        time_limit=limit, effort=effort, seed=budget.seed, workers=budget.workers, interrupted=budget.interrupted
+    limit = None if clock.remaining is None else max(0.05, share * clock.remaining)
+    effort = None if budget.effort is None else max(64, int(share * budget.effort))
+    return Budget(
+        time_limit=limit if limit is None or most is None else min(limit, most),
+        effort=effort,
+        seed=budget.seed,
+        workers=budget.workers,
+        interrupted=budget.interrupted,
     )
-    return annealed(problem, ii, small.start(), _BATCHES, floor)
 
 
 def _values(found: Solved, row: list[Any]) -> np.ndarray:
