@@ -322,3 +322,9 @@ def test_exact_at_level_strict_is_legal_and_says_what_it_proved() -> None:
     assert isinstance(found, Mapping)
     proved_right(found)
     assert found.provenance["bound"] <= cycles(found)
+
+
+def test_streams_that_enter_through_a_unit_are_refused() -> None:
+    reason = screen(build_problem(fuse(load_source("kernel:systolic_matmul,n=2")), engine()), None)
+    assert reason is not None
+    assert (reason.constraint, reason.demand) == ("op class of node 'a0'", "input")

@@ -3,29 +3,37 @@
 Every column has the same processor time on one thread, on the same graphs with the same seeds, because a policy that is
 better per board but slower per board is of no use. ``random``, ``rank``, ``untrained``, ``mlp``, ``gga`` and ``ppo``
 are one search (:mod:`gridloom.learn.placement.guided`) with different policies; ``anneal`` is the mapper of that name.
-A column that finds no placement is counted, not dropped.
+A column that finds no placement is counted, not dropped; every placement passes ``verify`` before it counts.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from gridloom.errors import MissingExtra, OptionError
+from gridloom.learn.placement.cells import Cell, Cells, cell_of
 from gridloom.learn.placement.ground import Case
 from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, Player, slot_player
 from gridloom.learn.placement.slots.policy import SlotWeights, load_slots, random_slots, rank_slots
 from gridloom.learn.weights import shipped
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.spokes.annealing import annealed
+from gridloom.mappers.spokes.mapping import to_mapping
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mappers.spokes.search import Best, iis, longest_path
+from gridloom.verify.legality import legal
 
 #: The columns of an evaluation, in the order in which they are shown.
 COLUMNS: Final = ("random", "rank", "untrained", "mlp", "gga", "ppo", "anneal", "exact")
+
+#: The shipped weights of the columns with a published policy.
+_PUBLISHED: Final = {"mlp": "ppo-state", "gga": "ppo-gga"}
 
 #: The most seconds that a run of an evaluation takes, however busy the machine is.
 _PATIENCE = 3600.0
@@ -41,10 +49,10 @@ def cpu_budget(seconds: float, seed: int) -> Budget:
 
 def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str | None, seed: int) -> Player:
     """Return the player of a column; OptionError for a policy whose weights are not there."""
-    if column in ("mlp", "gga"):
+    if column in _PUBLISHED:
         from gridloom.learn.placement.published.board_player import board_player
 
-        return board_player("ppo-state" if column == "mlp" else "ppo-gga", clock)
+        return board_player(_PUBLISHED[column], clock)
     made: dict[str, Callable[[], SlotWeights]] = {
         "random": lambda: {name: 0 * array for name, array in rank_slots().items()},
         "rank": rank_slots,
@@ -56,13 +64,20 @@ def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str 
 
 def available(column: str) -> bool:
     """True when a column can be measured: its weights are shipped, and its extra is installed."""
-    if column not in ("mlp", "gga"):
+    if column not in _PUBLISHED:
         return True
     try:
         import torch  # noqa: F401
     except ImportError:
         return False
-    return shipped("ppo-state" if column == "mlp" else "ppo-gga").exists()
+    return shipped(_PUBLISHED[column]).exists()
+
+
+def weights_of(column: str, weights: str | None) -> Path | None:
+    """Return the file of a column's weights; None where it has none."""
+    if column in _PUBLISHED:
+        return shipped(_PUBLISHED[column])
+    return (shipped("ppo") if weights is None else Path(weights)) if column == "ppo" else None
 
 
 def run_column(
@@ -73,21 +88,27 @@ def run_column(
         return run_exact(problem, ii, seconds, seed)
     if column == "anneal":
         best = annealed(problem, ii, cpu_budget(seconds, seed).start(), 1 << 20, longest_path(problem))
-        return _outcome(best)
+        return _outcome(problem, best)
     settings = GuidedSettings()
     clock = cpu_budget(seconds, seed).start()
     player = player_of(column, settings, clock, weights, seed)
-    return _outcome(GuidedSearch(problem, player, settings, clock).run(ii))
+    return _outcome(problem, GuidedSearch(problem, player, settings, clock).run(ii))
 
 
-def _outcome(best: Best) -> Outcome | None:
-    """II, cycles and tiles of the best legal placement."""
+def _outcome(problem: SpokesProblem, best: Best) -> Outcome | None:
+    """II, cycles and tiles of the best legal placement.
+
+    RuntimeError for one that ``verify`` refuses, which would be an error of the search.
+    """
     if best.legal is None:
         return None
+    wrong = legal(to_mapping(problem, best.legal, {}))
+    if wrong:
+        raise RuntimeError(f"verify refuses a placement of the search: {wrong[0]}")
     return {"ii": best.legal.ii, "cycles": best.legal.cycles, "tiles": len(np.unique(best.legal.tile))}
 
 
-def run_exact(problem: SpokesProblem, ii: int | None, seconds: float, seed: int) -> Outcome | None:
+def run_exact(problem: SpokesProblem, ii: int | None, seconds: float, seed: int, workers: int = 1) -> Outcome | None:
     """Return what the exact model finds: IIs upwards as long as the lower ones are refuted, or none is found in time.
 
     ``proved``: the cycles are the fewest at this II, and every lower II is refuted or below the bound.
@@ -98,7 +119,7 @@ def run_exact(problem: SpokesProblem, ii: int | None, seconds: float, seed: int)
     refuted = True
     for now in iis(problem, ii):
         try:
-            best, bound, none = optimum(problem, now, clock, longest_path(problem), 1)
+            best, bound, none = optimum(problem, now, clock, longest_path(problem), workers)
         except MissingExtra:
             return None
         if best.legal is not None:
@@ -118,21 +139,82 @@ def warm_up(columns: list[str], weights: str | None) -> None:
             run_column(column, problem, None, 0.05, 0, weights)
 
 
-def row_of(
-    case: Case, columns: list[str], seconds: float, seeds: list[int], exact_seconds: float, weights: str | None,
-    progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return a row: for each column the outcome of each seed; ``exact`` runs once, with its own seconds."""
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """What an evaluation runs: every column on every case, with every seed; ``exact`` runs once for each case."""
+
+    cases: list[Case]
+    columns: list[str]
+    seconds: float
+    seeds: list[int]
+    exact_seconds: float = 60.0
+    exact_workers: int = 1
+    #: The file of the column ``ppo``; None: the shipped weights.
+    weights: str | None = None
+
+    def cells(self) -> Iterator[tuple[Case, Cell]]:
+        """Yield all cells, whole seeds one after the other, so that a run that is stopped has whole seeds."""
+        for seed in self.seeds:
+            for case in self.cases:
+                for column in self.columns:
+                    if column == "exact":
+                        if seed == self.seeds[0]:
+                            yield case, cell_of(case, column, 0, self.exact_seconds, None)
+                    else:
+                        yield case, cell_of(case, column, seed, self.seconds, weights_of(column, self.weights))
+
+    def run(self, cell: Cell, problem: SpokesProblem) -> Outcome | None:
+        """Return the outcome of a cell."""
+        if cell.column == "exact":
+            return run_exact(problem, cell.ii, cell.seconds, cell.seed, self.exact_workers)
+        return run_column(cell.column, problem, cell.ii, cell.seconds, cell.seed, self.weights)
+
+    def rows(self, cells: Cells) -> list[dict[str, Any]]:
+        """Return a row for each case with the outcomes that there are: a list of seeds per column, one of ``exact``."""
+        found: dict[Case, dict[str, Any]] = {}
+        for case, cell in self.cells():
+            if cell not in cells.known:
+                continue
+            row = found.setdefault(case, _empty_row(case))
+            if cell.column == "exact":
+                row["exact"] = cells.known[cell]
+            else:
+                row.setdefault(cell.column, []).append(cells.known[cell])
+        return list(found.values())
+
+
+def _empty_row(case: Case) -> dict[str, Any]:
+    """The row of a case without outcomes."""
     problem = case.problem()
-    row: dict[str, Any] = {"graph": case.source, "arch": case.arch, "nodes": problem.size, "tiles": problem.tiles,
-                           "floor": longest_path(problem)}  # fmt: skip
-    for column in columns:
-        if column == "exact":
-            row[column] = run_exact(problem, case.ii, exact_seconds, 0)
-        else:
-            row[column] = [run_column(column, problem, case.ii, seconds, seed, weights) for seed in seeds]
-        progress(f"{case.source}: {column} {row[column]}")
-    return row
+    return {"graph": case.source, "arch": case.arch, "nodes": problem.size, "tiles": problem.tiles,
+            "floor": longest_path(problem)}  # fmt: skip
+
+
+def measure(
+    series: Series, cells: Cells, over: Callable[[], bool], progress: Callable[[str, float], None]
+) -> list[dict[str, Any]]:
+    """Run the cells that have no outcome yet until the work is over, and return the rows.
+
+    Costs ``seconds`` of processor time for each cell, and at most ``exact_seconds`` for each of ``exact``.
+    """
+    warm_up(series.columns, series.weights)
+    asked = list(series.cells())
+    problems: dict[Case, SpokesProblem] = {}
+    for k, (case, cell) in enumerate(asked):
+        if over():
+            break
+        if cell in cells.known:
+            continue
+        if case not in problems:
+            problems[case] = case.problem()
+        cells.keep(cell, series.run(cell, problems[case]))
+        progress(f"{case.source}: {cell.column} {_short(cells.known[cell])}", (k + 1) / len(asked))
+    return series.rows(cells)
+
+
+def _short(outcome: Outcome | None) -> str:
+    """An outcome for a progress line."""
+    return "none" if outcome is None else f"II {outcome['ii']}, {outcome['cycles']} cycles"
 
 
 def check_columns(text: str) -> list[str]:

@@ -53,11 +53,11 @@ class Goal:
     #: None: the lowest II first, and the other two only among placements at that II.
     ii: float | None = None
 
-    def price(self, placement: Placement) -> tuple[float, float]:
-        """The lower, the better."""
-        tiles = len(np.unique(placement.tile)) if self.tiles else 0
+    def price(self, placement: Placement) -> tuple[float, float, int]:
+        """The lower, the better; what is equal by the weights is judged by the tiles in use."""
+        tiles = len(np.unique(placement.tile))
         value = self.cycles * placement.cycles + self.tiles * tiles
-        return (placement.ii, value) if self.ii is None else (0.0, value + self.ii * placement.ii)
+        return (placement.ii, value, tiles) if self.ii is None else (0.0, value + self.ii * placement.ii, tiles)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from gridloom.learn.placement.evaluation import check_columns, row_of, summary, warm_up
+from gridloom.learn.placement.cells import Cells
+from gridloom.learn.placement.evaluation import Series, check_columns, measure, summary
 from gridloom.learn.placement.ground import Ground, cases
 from gridloom.learn.placement.published.ppo import PpoConfig
 from gridloom.learn.placement.published.training import Training, TrainingAmount, TrainingConfig
@@ -40,12 +42,20 @@ class PpoModelConfig(TrainingAmount):
     seconds: float = 2.0
     seeds: int = 3
     exact_seconds: float = 60.0
+    #: Evaluation: threads of the exact model.
+    exact_workers: int = 8
+    #: Evaluation: a file that outcomes are appended to as they arrive; a repeated run goes on from what is there.
+    cells: str | None = None
     #: Evaluation: the first case and the most cases that are measured.
     first: int = 0
     most: int = 1000
 
     def __post_init__(self) -> None:
-        check_settings(self, at_least={"seeds": 1, "first": 0, "most": 1}, positive=("seconds", "exact_seconds"))
+        check_settings(
+            self,
+            at_least={"seeds": 1, "first": 0, "most": 1, "exact_workers": 1},
+            positive=("seconds", "exact_seconds"),
+        )
         check_columns(self.columns)
 
 
@@ -72,13 +82,16 @@ class PpoModel:
         path = work.weights or work.folder / f"ppo-{config.policy}.npz"
         about = {
             "policy": config.policy,
+            "level": config.level,
             "iterations": training.iteration,
             "decisions": training.decisions,
             "cpu_seconds": round(training.seconds, 1),
             "seed": work.seed,
             "data": data_hash(work.seed),
         }
-        save(path, training.policy.state_dict(), about)
+        # The padded policies have weights for each slot of the largest array; in half precision their files are small.
+        halves = {name: value.half() for name, value in training.policy.state_dict().items()}
+        save(path, halves if config.policy in ("state", "gga") else training.policy.state_dict(), about)
         return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": training.measure()}
 
     def _train_slots(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
@@ -106,25 +119,18 @@ class PpoModel:
         Costs ``seconds`` for each case, column and seed, and ``exact_seconds`` for each case where ``exact`` is asked.
         """
         torch.set_num_threads(1)
-        weights = None if work.weights is None else str(work.weights)
-        columns = check_columns(config.columns)
-        warm_up(columns, weights)
-        chosen = cases(config.ground)[config.first : config.first + config.most]
-        rows = []
-        for k, case in enumerate(chosen):
-            if work.over():
-                break
-            seeds = list(range(1, config.seeds + 1))
-            rows.append(row_of(case, columns, config.seconds, seeds, config.exact_seconds, weights))
-            shown = {column: _short(rows[-1][column]) for column in columns}
-            work.progress(f"{case.source}: {shown}", (k + 1) / len(chosen))
+        series = Series(
+            cases=cases(config.ground)[config.first : config.first + config.most],
+            columns=check_columns(config.columns),
+            seconds=config.seconds,
+            seeds=list(range(1, config.seeds + 1)),
+            exact_seconds=config.exact_seconds,
+            exact_workers=config.exact_workers,
+            weights=None if work.weights is None else str(work.weights),
+        )
+        cells = Cells(None if config.cells is None else Path(config.cells))
+        rows = measure(series, cells, work.over, work.progress)
         return {"rows": rows, "ground": config.ground, "seconds": config.seconds, "summary": summary(rows)}
-
-
-def _short(cell: Any) -> str:
-    """The outcomes of a cell for a progress line: II/cycles of each seed."""
-    outcomes = cell if isinstance(cell, list) else [cell]
-    return " ".join("none" if o is None else f"{o['ii']}/{o['cycles']}" for o in outcomes)
 
 
 def training_config(config: PpoModelConfig) -> TrainingConfig:

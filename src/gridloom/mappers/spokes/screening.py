@@ -61,9 +61,10 @@ def _shape(problem: SpokesProblem) -> Failure | None:
     everywhere = frozenset.intersection(*(frozenset(tile.classes) for tile in arch.tiles))
     for n in range(problem.size):
         name = problem.name(n)
-        if dfg.op_class(name) not in everywhere:
+        missing = sorted(dfg.required_classes(name) - everywhere)
+        if missing:
             return Failure(
-                constraint=f"op class of node {name!r}", demand=dfg.op_class(name), bound=f"none on {arch.name}"
+                constraint=f"op class of node {name!r}", demand=" and ".join(missing), bound=f"none on {arch.name}"
             )
         if len(dfg.operand_edges(name)) > most:
             return Failure(

@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 
 from gridloom.learn.placement.guided import Player
 from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.published.kernel import COMPLETE
 from gridloom.learn.placement.published.ppo import play
+from gridloom.learn.placement.published.pricing import prices
 from gridloom.learn.placement.published.training import load_policy
-from gridloom.learn.placement.slots.play_kernel import CLASH
 from gridloom.learn.placement.slots.policy import Order
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.arrays import Int32s
-from gridloom.mappers.spokes.mapping import realise
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 
@@ -31,14 +29,8 @@ def board_player(name: str, clock: Clock) -> Player:
         ii: int, problem: SpokesProblem, order: Order, seed: int, heats: NDArray[np.float32]
     ) -> tuple[Int32s, Int32s, NDArray[np.float32]]:
         batch = BoardBatch(problem, len(heats), BoardOptions(ii=ii, reward="bound"))
-        cost = np.full(len(heats), 1e9, dtype=np.float32)
         temperature = torch.from_numpy(np.maximum(heats, 0.02))[:, None]
         play(policy, batch, torch.Generator().manual_seed(seed), temperature=temperature, stop=clock.over)
-        boards = batch.boards
-        for b in np.flatnonzero(boards.over == COMPLETE):
-            found = realise(problem, ii, boards.tile[b], boards.spoke[b], lambda: True)
-            if found is not None:
-                cost[b] = found.cycles + CLASH * found.violations
-        return boards.tile.copy(), boards.spoke.copy(), cost
+        return batch.boards.tile.copy(), batch.boards.spoke.copy(), prices(batch)
 
     return player

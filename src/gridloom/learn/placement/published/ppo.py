@@ -110,12 +110,14 @@ def _choose(logits: Tensor, generator: torch.Generator | None) -> Tensor:
 
 
 def collect(
-    policy: Policy, problem: SpokesProblem, options: BoardOptions, boards: int, generator: torch.Generator, c: PpoConfig
-) -> Episode:
+    policy: Policy, problem: SpokesProblem, options: BoardOptions, boards: int, generator: torch.Generator,
+    c: PpoConfig, last: Callable[[BoardBatch], NDArray[np.float32]] | None = None,
+) -> Episode:  # fmt: skip
     """Play boards of a graph and return them with an estimate of the advantage of every decision.
 
     ``boards`` boards are sampled at temperature 1. Rewards are divided by ``SCALE``. The arrays of an observation are
-    copied at each step, since the batch overwrites them.
+    copied at each step, since the batch overwrites them. ``last`` gives what each complete board is rewarded with
+    beside the rules of ``options``, in its last step.
     """
     batch = BoardBatch(problem, boards, options, seed=int(torch.randint(1 << 30, (1,), generator=generator)))
     seen: list[Arrays] = []
@@ -134,7 +136,11 @@ def collect(
 
     play(policy, batch, generator, on_step)
     value, kept = torch.stack(rows["value"]).numpy(), np.stack(rows["alive"])
-    advantage = advantages(np.stack(rows["reward"]), value, np.stack(alive[1:]), c)
+    reward = np.stack(rows["reward"])
+    if last is not None:
+        # The last step of a board is the last in which it was alive.
+        reward[kept.sum(axis=0) - 1, np.arange(boards)] += last(batch) / SCALE
+    advantage = advantages(reward, value, np.stack(alive[1:]), c)
     # Boards end at different steps; what a board is shown after its end is no decision.
     keep = torch.from_numpy(kept.reshape(-1))
     done = batch.boards.over == COMPLETE

@@ -14,6 +14,7 @@ adds the published graph network and attention to it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -38,8 +39,10 @@ CANDIDATES: Final = 32
 _NODE, _STATE = 8, 3
 _GOAL, _DEVICE = 3, 4
 
-#: To how many slots and nodes the policy ``state`` is padded.
+#: To how many slots and nodes the policies ``state`` and ``gga`` are padded.
 _MOST_SLOTS, _MOST_NODES = 1024, 128
+#: Their width where they are trained over many graphs; most weights belong to the slots, so it decides their number.
+_WIDTH = 48
 
 
 class Encoded:
@@ -334,9 +337,12 @@ Policy = GraphPolicy | StackedMlp | StateMlp | PublishedActor
 
 def make_policy(kind: Kind) -> Policy:
     """Return a policy with random weights."""
-    made: dict[Kind, type[Policy]] = {
-        "attention": GraphPolicy, "mlp": StackedMlp, "state": StateMlp, "gga": PublishedActor,
-    }  # fmt: skip
+    made: dict[Kind, Callable[[], Policy]] = {
+        "attention": GraphPolicy,
+        "mlp": StackedMlp,
+        "state": lambda: StateMlp(width=_WIDTH),
+        "gga": lambda: PublishedActor(width=_WIDTH),
+    }
     if kind not in made:
         raise OptionError(f"policy: expected one of {', '.join(made)}, found {kind!r}")
     return made[kind]()

@@ -12,23 +12,37 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
 from gridloom.learn.placement.checkpoint import Checkpointed
-from gridloom.learn.placement.published.boards import BoardBatch
+from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.published.ppo import Episode, PpoConfig, collect, improve, play
+from gridloom.learn.placement.published.pricing import INCOMPLETE, prices
 from gridloom.learn.placement.published.torch_policies import Kind, Policy, make_policy
-from gridloom.learn.placement.training_graphs import Task, draw_task
+from gridloom.learn.placement.training_graphs import Task, draw_strict, draw_task
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
 _CHECKS, _EVERY = 16, 10
+#: What a board costs at level strict on which a node has no legal slot.
+_STUCK = 30.0
+
+
+def _lacking(batch: BoardBatch) -> NDArray[np.float32]:
+    """Minus what links and registers that complete boards lack cost, as a logarithm of cycles.
+
+    Boards of an untrained policy lack hundreds of cycles; as they are, these would drown every other reward.
+    """
+    found, boards = prices(batch), batch.boards
+    lack = np.where(found < INCOMPLETE, found - boards.cycles, 0.0)
+    return (-_STUCK / 4 * np.log2(1 + lack / _STUCK)).astype(np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +52,8 @@ class TrainingAmount:
     #: ``slots``, the mapper's; ``gga``, the published actor; ``state``, MLPs over the published state; ``attention``
     #: and ``mlp`` over a shortlist of slots.
     policy: Kind = "slots"
+    #: Level of the arrays that ``gga``, ``state``, ``attention`` and ``mlp`` are trained on; ``slots`` has both.
+    level: Literal["paper", "strict"] = "paper"
     iterations: int = 900
     #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
     graphs: int = 8
@@ -76,7 +92,7 @@ class Training(Checkpointed):
         self.decisions = 0
         self.seconds = 0.0
         check = np.random.default_rng((seed, 1))
-        self.checks = [draw_task(check, config.large) for _ in range(_CHECKS)]
+        self.checks = [self._draw(check) for _ in range(_CHECKS)]
 
     @property
     def _checkpoint(self) -> Path:
@@ -85,6 +101,14 @@ class Training(Checkpointed):
     @property
     def _module(self) -> torch.nn.Module:
         return self.policy
+
+    def _draw(self, rng: np.random.Generator) -> Task:
+        """A random task; at level strict one of those that the slot policy is trained on."""
+        if self.config.level == "paper":
+            return draw_task(rng, self.config.large)
+        task = draw_strict(rng)
+        options = BoardOptions(ii=task.ii, reward="bound", penalty=_STUCK, tiles_weight=task.tiles_weight)
+        return Task(source=task.source, problem=task.problem, options=options)
 
     def run(self, work: Work) -> None:
         """Iterate until the configured number is reached or the work is over."""
@@ -111,7 +135,7 @@ class Training(Checkpointed):
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
         for group in self.optimiser.param_groups:
             group["lr"] = c.ppo.rate * max(0.05, 1 - self.iteration / c.iterations)
-        episodes = [self._played(draw_task(rng, c.large), generator) for _ in range(c.graphs)]
+        episodes = [self._played(self._draw(rng), generator) for _ in range(c.graphs)]
         parts = improve(self.policy, self.optimiser, [episode for episode, _ in episodes], c.ppo, rng)
         self.iteration += 1
         self.decisions += sum(len(episode.action) for episode, _ in episodes)
@@ -130,20 +154,23 @@ class Training(Checkpointed):
         Tasks on large arrays have half as many boards, since each of their steps looks at more slots.
         """
         boards = self.config.boards if task.problem.tiles <= 16 else max(2, self.config.boards // 2)
-        episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo)
+        last = _lacking if self.config.level == "strict" else None
+        episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo, last)
         return episode, BoardBatch(task.problem, 1, task.options).floor
 
     def measure(self) -> float:
         """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on.
 
-        NaN where no graph has a complete board.
+        At level strict a cycle count includes three cycles for each link and register that the board lacks. NaN where
+        no graph has a complete board.
         """
         excess = []
         for task in self.checks:
             batch = BoardBatch(task.problem, 1, replace(task.options, tiles_weight=0.0))
             play(self.policy, batch, None)
-            if batch.best() is not None:
-                excess.append(int(batch.boards.cycles[0]) / batch.floor - 1)
+            price = float(prices(batch)[0]) if self.config.level == "strict" else float(batch.boards.cycles[0])
+            if batch.best() is not None and price < INCOMPLETE:
+                excess.append(price / batch.floor - 1)
         return float(np.mean(excess)) if excess else float("nan")
 
     def _note(self, row: dict[str, Any]) -> None:

@@ -46,15 +46,15 @@ def modelled(problem: SpokesProblem) -> bool:
 
 
 def add_links(
-    model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int, clock: Clock
-) -> Links:
+    model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], here: list[list[Any]], last: int,
+    clock: Clock,
+) -> Links:  # fmt: skip
     """Add the links of all values, and the sum of waits of each tile. Quadratic in the nodes at worst, linear in tiles.
 
-    ``tile`` and ``issue`` are the variables of the nodes, ``last`` is an upper bound on the cycles. OutOfTimeError
-    where the clock ends first.
+    ``tile`` and ``issue`` are the variables of the nodes, ``here`` says for each node and tile whether it is there, and
+    ``last`` is an upper bound on the cycles. OutOfTimeError where the clock ends first.
     """
     tables = problem.tables
-    here = [[_is(model, tile[n], t) for t in range(problem.tiles)] for n in range(problem.size)]
     sources = sorted({int(p) for p in tables.wire_source})
     used: dict[tuple[int, int, int], Any] = {}
     for p in sources:
@@ -66,14 +66,6 @@ def add_links(
     _separate(model, problem, ii, tile, issue, last, sources, used, clock)
     _wait(model, problem, ii, tile, issue, here, last)
     return Links(used)
-
-
-def _is(model: Any, variable: Any, value: int) -> Any:
-    """A Boolean variable that is true exactly when a variable has a value."""
-    flag = model.new_bool_var("")
-    model.add(variable == value).only_enforce_if(flag)
-    model.add(variable != value).only_enforce_if(~flag)
-    return flag
 
 
 def _arrivals(p: int, x: int, direction: int, used: dict[tuple[int, int, int], Any]) -> list[Any]:
