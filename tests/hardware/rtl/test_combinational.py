@@ -109,10 +109,7 @@ def test_trimmed_rows_have_registers_where_their_mappings_switch_them_on() -> No
     mapping = hand_mappings.vpcma_three_rows()
     hardware = hardware_for(mapping.arch, HardwareParameters(), mapping=mapping, trim=[mapping])
     # Two ALU results and the word that runs up beside them are registered, and no setting is left to ask.
-    late = {
-        source.name for unit in hardware.units for mux in unit.shape.muxes for source in mux.sources if source.delay
-    }
-    assert late
+    assert any(source.delay for unit in hardware.units for mux in unit.shape.muxes for source in mux.sources)
     assert not any(unit.gates or unit.shape.gated_outputs for unit in hardware.units)
     assert ".gate_" not in rtl_files(hardware)["gridloom_array.v"]
     other = replace(mapping, settings={"pipeline": [1, 0, 0, 0, 0, 0, 0]})
