@@ -174,7 +174,7 @@ class Hardware:
         """Resource -> (source, cycles, gate) of its arcs.
 
         Arcs from a resource to itself (a register that keeps its value) need no wire. Without ``bypass`` the arcs from
-        link to link are left out as well.
+        link to link are left out as well. A gate whose setting trimmed hardware has fixed is a register or nothing.
         """
         arch = self.arch
         table: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -185,13 +185,15 @@ class Hardware:
             arch.arc_gate.tolist(),
         )
         links = (arch.kind == Kind.LINK).tolist()
-        kept = None if self.parameters.trim is None else set(self.parameters.trim.arcs)
+        trim = self.parameters.trim
+        kept = None if trim is None else set(trim.arcs)
         for source, target, latency, gate in zip(*columns):
             if kept is not None and self._is_wire[target] and (source, target, latency, gate) not in kept:
                 continue
             if source == target or (links[source] and links[target] and not self.parameters.bypass):
                 continue
-            table[target].append((source, latency, gate))
+            fixed = trim.setting(gate) if trim is not None and gate >= 0 else -1
+            table[target].append((source, latency, gate) if fixed < 0 else (source, latency + fixed, -1))
         return table
 
     def _build_units(self) -> list[Unit]:

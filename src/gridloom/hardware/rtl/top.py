@@ -125,7 +125,9 @@ class _Top:
         """Connections of a tile: control, gates, wires, streams, results and memory."""
         shape = unit.shape
         ports = {"run": "run", "soon_slot": "soon_slot", "soon_stage": "soon_stage", "soon_past": "soon_past"}
-        ports |= {f"gate_{k}": self._setting(number) for k, number in enumerate(unit.gates)}
+        ports |= {
+            f"gate_{k}": bit("settings", number, self.hardware.setting_bits) for k, number in enumerate(unit.gates)
+        }
         if shape.registers:
             ports["last_slot"] = "last_slot"
         ports |= {local: self._wire(r) for local, r in zip(shape.inputs, unit.inputs)}
@@ -142,12 +144,6 @@ class _Top:
         if shape.memory:
             ports |= self._memory_ports(unit, name)
         return ports
-
-    def _setting(self, number: int) -> str:
-        """A setting of the array: a bit of the sequencer's register, or the bit to which the hardware is trimmed."""
-        trim = self.hardware.parameters.trim
-        fixed = -1 if trim is None else trim.setting(number)
-        return f"1'b{fixed}" if fixed >= 0 else bit("settings", number, self.hardware.setting_bits)
 
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
         """Connections of a tile's memory port, with wires to its bus, or to the banks that it reaches."""
