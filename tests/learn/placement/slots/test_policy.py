@@ -97,9 +97,9 @@ def greedy_costs(weights: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def test_trained_weights_place_far_better_than_untrained_ones() -> None:
-    trained = greedy_costs(load_slots())
-    for seed in range(3):
-        assert np.log(trained).mean() < np.log(greedy_costs(random_slots(seed))).mean() - 0.5
+    # Untrained networks differ widely: the best of twelve is what a test without training would show.
+    untrained = min(float(np.log(greedy_costs(random_slots(seed))).mean()) for seed in range(12))
+    assert np.log(greedy_costs(load_slots())).mean() < untrained - 0.3
 
 
 def test_a_tile_that_costs_is_used_less() -> None:
