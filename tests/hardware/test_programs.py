@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gridloom.cli.entry import INTERRUPTED
 from gridloom.errors import SimulationError
 from gridloom.hardware.programs import run_program
 
@@ -54,7 +55,7 @@ def test_signal_to_synth_ends_the_program_that_it_runs(number: signal.Signals, t
         started = _numbers(tmp_path / "started")
         assert all(map(_runs, started))
         command.send_signal(number)
-        assert command.wait(timeout=60) == 128 + number
+        assert command.wait(timeout=60) == INTERRUPTED
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and any(map(_runs, started)):
             time.sleep(0.05)
