@@ -27,7 +27,7 @@ def run_program(command: list[str], folder: Path, *, seconds: float = MAX_SECOND
     """Run a program in a folder and return its status and what it printed; SimulationError when it takes too long.
 
     Ctrl-C and any other exception end the program, too, and so do SIGTERM and SIGHUP where nobody handles them: they
-    raise SystemExit with 128 and the number of the signal.
+    raise KeyboardInterrupt, as Ctrl-C does.
     """
     with _signals_raise():
         process = subprocess.Popen(
@@ -48,7 +48,7 @@ def run_program(command: list[str], folder: Path, *, seconds: float = MAX_SECOND
 
 @contextlib.contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Let signals that would end this process at once raise SystemExit instead. Only a main thread can do so."""
+    """Let signals that would end this process at once interrupt it instead. Only a main thread can do so."""
     main = threading.current_thread() is threading.main_thread()
     names = ("SIGTERM", "SIGHUP") if main else ()
     found = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -63,7 +63,7 @@ def _signals_raise() -> Iterator[None]:
 
 
 def _leave(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
+    raise KeyboardInterrupt
 
 
 def _end(process: subprocess.Popen[str]) -> None:
