@@ -75,7 +75,10 @@ def test_numbers_that_do_not_fit_a_word_are_refused(gridloom, saved, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["mesh:2x2", "--set", "widht=3"], "--set: no such parameter: 'widht'; known: bypass, contexts, fifo, "),
+        (
+            ["mesh:2x2", "--set", "widht=3"],
+            "--set: no such parameter: 'widht'; known: bypass, carries, contexts, fifo, ",
+        ),
         (["mesh:2x2", "--set", "width=65"], "--set: width: expected 2 to 64, found 65"),
         (["mesh:2x2", "--cosim"], "--cosim, --livein: needs a mapping; an array alone computes nothing"),
         (["kernel:fir"], "'kernel:fir' is a graph; expected an array or a mapping"),
