@@ -59,7 +59,7 @@ def test_rivals_are_compared_on_equal_terms(
 ):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
     monkeypatch.setattr(searches, "RIVALS", ("wirelength", "queueing"))
-    monkeypatch.setattr(searches, "_FULL_SPEED", 2.0)
+    monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
     report = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2, array=array)
     (row,) = report["rows"]
     assert report["judge"] == judge
@@ -72,7 +72,7 @@ def test_rivals_are_compared_on_equal_terms(
 
 def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
-    monkeypatch.setattr(searches, "_FULL_SPEED", 0.0)
+    monkeypatch.setattr(searches, "FULL_SPEED", 0.0)
     (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
     assert row["at_full_speed"] == 1
     assert row["learned"] == row["start"]
@@ -80,7 +80,7 @@ def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, mo
 
 def test_cost_models_may_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
-    monkeypatch.setattr(searches, "_FULL_SPEED", 2.0)
+    monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
     (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=1, costs="tuned")["rows"]
     assert set(row["moves"]) == {"tuned"}
 

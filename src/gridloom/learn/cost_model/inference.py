@@ -99,6 +99,13 @@ class LearnedCostModel:
         self.trees = Trees(forest=of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
         self.formula = Queueing()
 
+    @classmethod
+    def of(cls, trees: Trees) -> LearnedCostModel:
+        """Return the cost model of trees that were just grown, on whatever machine they were grown for."""
+        model = cls.__new__(cls)
+        model.about, model.trees, model.formula = {"machine": MACHINE}, trees, Queueing()
+        return model
+
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Return predicted throughput over the bound. About 0.1 ms per decision of a hundred units."""
         return self.predicted(inputs(pipeline, decisions, self.formula))

@@ -43,10 +43,12 @@ class CostModelConfig:
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
     #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
-    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms), what cost models
-    #: choose among the same finalists (``judges``), how the temperature of the searches was chosen, or the numbers of
-    #: the rivals that fit the data set best (``rules``).
-    report: Literal["accuracy", "tables", "adaptivity", "search", "rivals", "judges", "tuning", "rules"] = "accuracy"
+    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms, ``changes``:
+    #: after each change of the tool chain), what cost models choose among the same finalists (``judges``), how the
+    #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
+    report: Literal["accuracy", "tables", "adaptivity", "changes", "search", "rivals", "judges", "tuning", "rules"] = (
+        "accuracy"
+    )
     #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and for
     #: ``rivals`` and ``judges`` the array and how searches begin, for ``rivals`` the cost models (none: all).
     seconds: float = 3.0
@@ -137,6 +139,11 @@ class DataflowCostModel:
             return rivals.fit(self._samples(config, work))
         if config.report == "accuracy":
             return self._accuracy(config, work)
+        if config.report == "changes":
+            from gridloom.learn.cost_model.changed_searches import compare_eras
+
+            effort: dict[str, Any] = {"seconds": config.seconds, "seeds": config.seeds, "subjects": config.subjects}
+            return compare_eras(self._of_eras(config, work), work, **effort)
         from gridloom.learn.cost_model import cross_validation
 
         if config.report == "tables":

@@ -51,7 +51,7 @@ JUDGES: Final = ("wirelength", "tuned", "bottleneck", "queueing", "learned")
 _CHAINS: Final = 4
 _FINALISTS: Final = 8
 #: From this efficiency on there is nothing to be gained.
-_FULL_SPEED: Final = 0.999
+FULL_SPEED: Final = 0.999
 
 
 class Part(NamedTuple):
@@ -63,11 +63,16 @@ class Part(NamedTuple):
     section: int
 
 
-def parts(subject: Network, array: str = data.ARRAY) -> list[Part]:
-    """Return the sections of a network's training step that differ, with the blocks that pass all equal to each."""
+def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = None) -> list[Part]:
+    """Return the sections of a network's training step that differ, with the blocks that pass all equal to each.
+
+    They are those of the present tool chain on an array, or of another state with its own array (``stack``).
+    """
     family, sizes = subject
-    arch = data.array(array)
-    lowered = lower(registry.load("networks", family).build(**sizes, training=True), arch)
+    stack = stack or data.Stack(arch=array)
+    arch = data.array(stack.arch)
+    network = registry.load("networks", family).build(**sizes, training=True)
+    lowered = lower(network, arch, fill=stack.fill, merge=stack.merge)
     return [
         Part(
             pipeline=build_pipeline(group[0].dfg, arch),
@@ -132,7 +137,7 @@ def compare_rivals(
             ]
             reached["start"].append(begin)
             for name in names:
-                if min(begin) >= _FULL_SPEED:
+                if min(begin) >= FULL_SPEED:
                     reached[name].append(begin)
                     continue
                 count = moves_in(part.pipeline, name, seconds)
