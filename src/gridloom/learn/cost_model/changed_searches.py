@@ -16,7 +16,7 @@ from gridloom import registry
 from gridloom.estimate.dataflow import CostModel, Pipeline
 from gridloom.learn.cost_model import data, training
 from gridloom.learn.cost_model.inference import LearnedCostModel
-from gridloom.learn.cost_model.search_comparison import FULL_SPEED, SUBJECTS, Network, parts
+from gridloom.learn.cost_model.search_comparison import FULL_SPEED, SUBJECTS, Network, of_network, parts
 from gridloom.learn.cost_model.tree_training import grow
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.elastic.search import DataflowConfig, Search
@@ -80,13 +80,8 @@ def _row(
                 tried = [_reached(pipeline, era, model, moves, seed) for seed in range(0 if full else seeds)]
                 found[id(model)] = tried or begin
             reached[name].append(found[id(model)])
-    row: dict[str, Any] = {"network": subject[0], "sections": len(cycles), "of": len(listed), "searched": searched}
-    whole = np.array(cycles)
-    for name, values in reached.items():
-        if values:
-            each = whole.sum() / (whole[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
-            row[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
-    return row
+    counts = {"sections": len(cycles), "of": len(listed), "searched": searched}
+    return {"network": subject[0], **counts, **of_network(np.array(cycles), reached)}
 
 
 def _reached(pipeline: Pipeline, era: data.Era, model: CostModel, moves: int, seed: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from gridloom import registry
-from gridloom.estimate.dataflow import Pipeline
+from gridloom.estimate.dataflow import Floats, Pipeline
 from gridloom.estimate.dataflow import pipeline as build_pipeline
 from gridloom.learn.cost_model import data
 from gridloom.mappers.budget import Budget
@@ -197,10 +197,7 @@ def _rivals_row(
     done = cycles[: len(reached["start"])]
     family, sizes = subject
     row: dict[str, Any] = {"network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())])}
-    for name, values in reached.items():
-        if values:
-            each = done.sum() / (done[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
-            row[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
+    row |= of_network(done, reached)
     searched_sections = max((len(values) for values in moves.values()), default=0)
     return {
         **row,
@@ -209,6 +206,19 @@ def _rivals_row(
         "at_full_speed": len(done) - searched_sections,
         "moves": {name: int(np.mean(values)) for name, values in moves.items() if values},
     }
+
+
+def of_network(cycles: Floats, reached: dict[str, list[list[float]]]) -> dict[str, list[float]]:
+    """Return the efficiency of a network as [mean, least, largest] over seeds, by cost model.
+
+    ``cycles`` are those that each section takes at full speed, ``reached`` the efficiencies by section and seed.
+    """
+    figures: dict[str, list[float]] = {}
+    for name, values in reached.items():
+        if values:
+            each = cycles.sum() / (cycles[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
+            figures[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
+    return figures
 
 
 def _reached(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> float:
