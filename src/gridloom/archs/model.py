@@ -279,6 +279,9 @@ class Arch:
     route_uses_fu: bool = False
     #: Bits of a word of the hardware, unless its parameters say otherwise.
     word: int = 32
+    #: Bits of the data path of every tile, which SIMD lanes share; None: one lane, as wide as a word. All lanes do the
+    #: same, so that mappings are the same for every width: it is no part of the fingerprint.
+    simd: int | None = None
     #: Links that a value may cross within one cycle, where tiles pass it on from link to link; None: no limit is set.
     links_per_cycle: int | None = None
     #: Loops around a launched one that the array's loop controller restarts it for; 0: the host starts every launch.
@@ -308,6 +311,21 @@ class Arch:
     def _repr_svg_(self) -> str:
         drawn: str = PICTURE.load()(self)
         return drawn
+
+    def simd_lanes(self, word: int | None = None) -> int:
+        """Return how many words every tile computes with at a time, for words of so many bits (those of the array).
+
+        ArchError where the data path does not hold a whole number of such words.
+
+        >>> from gridloom.archs import build
+        >>> build("streaming-engine:16,simd=512").simd_lanes(), build("streaming-engine:16").simd_lanes()
+        (16, 1)
+        """
+        bits = self.word if word is None else word
+        lanes, rest = divmod(self.simd or bits, bits)
+        if rest or not lanes:
+            raise ArchError(f"simd: {self.simd} bits hold no whole number of words of {bits} bits")
+        return lanes
 
     @cached_property
     def resource_index(self) -> Mapping[str, int]:

@@ -25,6 +25,7 @@ from gridloom.archs.described.keys import (
 )
 from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
+from gridloom.archs.simd import WIDTHS, check_simd
 from gridloom.archs.traits import TRAITS
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
@@ -40,7 +41,7 @@ _TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy"
 _RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
 _GRAPH_KEYS: Final = (
     "tiles", "resources", "arcs", "pools", "register_files", "banks", "settings", "free", "rules", "traits",
-    "data_memory", "route_uses_fu", "links_per_cycle",
+    "data_memory", "route_uses_fu", "links_per_cycle", "simd",
 )  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
@@ -88,6 +89,7 @@ def _rest(arch: Arch) -> dict[str, Any]:
         "rules": list(arch.rules),
         "data_memory": arch.data_memory,
         "links_per_cycle": arch.links_per_cycle,
+        "simd": arch.simd,
     }  # fmt: skip
     rest = {key: value for key, value in rest.items() if value not in ([], None)}
     return {**rest, "free": sorted(arch.free), "traits": sorted(arch.traits), "route_uses_fu": arch.route_uses_fu}
@@ -158,6 +160,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
         links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
         loop_levels=number_at(data.get("loop_levels", 0), "loop_levels", 0, 8),
+        simd=check_simd(count_at(graph.get("simd"), "graph.simd", *WIDTHS, none="one lane"), "graph.simd"),
         traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder),
     )
 

@@ -5,6 +5,9 @@ two cycles, passing through costs nothing more, and the same tile reads it at on
 waits in delay registers of the consumer's tile. Constants and variables live in tile memory, streams come from the
 tile's base.
 
+All lanes of a tile's SIMD unit do the same to elements of their own. The data path, the fabric and the words of tile
+memory are ``simd`` bits wide; which ops run where and when does not depend on it.
+
 Level ``paper`` has no port limits. At level ``strict`` each of a tile's four fabric outputs carries one value per
 spoke, and the operands that wait at a tile share its ``delays`` registers.
 """
@@ -16,7 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
+from gridloom.archs.simd import check_simd
 from gridloom.archs.spec import build_described, check_range, parameters
+from gridloom.errors import ArchError
 
 _STEPS = (-2, -1, 1, 2)
 _CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
@@ -24,7 +29,7 @@ _CLASSES = frozenset({"alu", "mul", "div", "fp", "mem", "mem_data"})
 
 @dataclass(frozen=True, kw_only=True)
 class StreamingEngineParameters:
-    """Parameters of the engine; the defaults are the published device."""
+    """Parameters of the engine; the defaults are the published device, with one lane of its SIMD units."""
 
     #: Tiles in the row, 1 to 1024.
     tiles: int = 16
@@ -36,8 +41,15 @@ class StreamingEngineParameters:
     latency: int = 3
     #: Delay registers of a tile, at level ``strict``; null: no limit.
     delays: int | None = 8
-    #: Entries of a tile's memories together: variables that fit on a tile.
-    tile_memory: int = 1024
+    #: Bits of the data path and of a word of tile memory, a power of two from 32 to 4096; the published device has 512.
+    #: null: one lane, whose words are as wide as an element.
+    simd: int | None = None
+    #: Memories of a tile, 1 to 16.
+    memories: int = 2
+    #: Words of each of them, 0 to 1048576; the published device has 512 to 1024. A variable takes one.
+    words: int = 512
+    #: Words of a tile's memories together, instead of `memories` times `words`; null: that product.
+    tile_memory: int | None = None
     #: Entries of a tile's instruction RAM: different ops on a tile; spokes with the same op share one. null: no limit.
     instructions: int | None = None
     #: Operands of a function unit, 1 to 8.
@@ -51,10 +63,14 @@ def build(spec: Mapping[str, Any]) -> Arch:
     operands wait in the tile's delay registers and not in a FIFO of the operand.
     """
     p = parameters(StreamingEngineParameters, spec)
+    check_simd(p.simd)
     bounds = {"tiles": (1, 1024), "spokes": (1, 1024), "latency": (1, 64), "operands": (1, 8)}
-    memories = {"delays": (0, 1 << 20), "instructions": (1, 1024), "tile_memory": (0, 1 << 40)}
-    for key, (low, high) in (bounds | memories).items():
+    memories = {"memories": (1, 16), "words": (0, 1 << 20), "tile_memory": (0, 1 << 40)}
+    limits = {"delays": (0, 1 << 20), "instructions": (1, 1024)}
+    for key, (low, high) in (bounds | limits | memories).items():
         check_range(p, key, low, high)
+    if p.tile_memory is not None and {"memories", "words"} & spec.keys():
+        raise ArchError("tile_memory: is memories times words; give either the product or the two, found both")
     builder = ArchBuilder()
     strict = p.level == "strict"
     for x in range(p.tiles):
@@ -69,6 +85,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         rules=("tile_memory_shared", "flow_starts_apart", "siblings_apart")
         + (() if p.instructions is None else ("instruction_ram",)),
         traits=frozenset({"spokes", "fuses", "memory_access"}),
+        simd=p.simd,
     )
 
 
@@ -86,7 +103,7 @@ def _add_tile(builder: ArchBuilder, p: StreamingEngineParameters, x: int, strict
             delays=p.delays if strict else None,
             contexts=p.spokes,
             instructions=p.instructions,
-            buffer=p.tile_memory,
+            buffer=p.memories * p.words if p.tile_memory is None else p.tile_memory,
         )
     )
     fu = builder.add(f"t_{x}.fu", Kind.FU, tile)
