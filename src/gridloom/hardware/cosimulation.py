@@ -14,6 +14,10 @@ move a value for several iterations: they fire in every round).
 A word with undefined bits becomes ``UNDEFINED``, so that a register that is read before it is written shows up as no
 number at all instead of as a plausible one. Only Icarus can show that; Verilator has two-valued logic. The testbench
 holds at most 65,536 packets and 65,536 words of streams.
+
+Hardware with SIMD lanes runs a stimulus in each of them (:meth:`Bench.run_lanes`): a word of a stream or of the trace
+then has the words of all lanes, and each lane has a data memory of its own. Live-ins are part of the configuration and
+so the same in all lanes.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -38,7 +42,7 @@ from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, stream_ports, testbench
+from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, memory_name, stream_ports, testbench
 from gridloom.mapping.configuration import Configuration, Slot
 
 Words = NDArray[np.int64]
@@ -131,7 +135,7 @@ class Bench:
         _call(command, self.folder)
 
     def run(self, configuration: Configuration, stimulus: Stimulus, *, stall: int = 0) -> HardwareRun:
-        """Configure the hardware, run a stimulus and return what was observed.
+        """Configure the hardware, run a stimulus and return what was observed; all SIMD lanes get the same stimulus.
 
         The stimulus needs a word for every input and iteration and a value for every live-in of the configuration's
         graph. ``stall`` is the seed of random cycles in which streams, outputs and memory make the array wait; 0: none
@@ -139,17 +143,43 @@ class Bench:
         where the hardware is too small for the configuration, SimulationError where the simulator fails. A run costs
         the start of a process and the simulation of all cycles, those in which packets travel along the chain included.
         """
+        return self.run_lanes(configuration, [stimulus] * self.hardware.simd_lanes, stall=stall)[0]
+
+    def run_lanes(
+        self, configuration: Configuration, stimuli: Sequence[Stimulus], *, stall: int = 0
+    ) -> tuple[HardwareRun, ...]:
+        """Run a stimulus in each SIMD lane, all at once, and return what was observed in each; see :meth:`run`.
+
+        SimulationError unless there is a stimulus for each lane, all with the same live-ins and as many iterations.
+        """
+        _check_lanes(stimuli, self.hardware.simd_lanes)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
             folder = Path(place)
-            options = _write_inputs(folder, self.hardware, configuration, stimulus) | {"stall": stall}
+            options = _write_inputs(folder, self.hardware, configuration, stimuli) | {"stall": stall}
             program = ["vvp", "-n", str(self.folder / "bench.vvp")]
             if self.simulator == "verilator":
                 program = [str(self.folder / "verilated" / f"V{TESTBENCH}")]
             _call([*program, *(f"+{key}={value}" for key, value in options.items())], folder)
             trace = (folder / "trace.txt").read_text(encoding="utf-8")
-            memory_file = folder / "memory_out.hex"
-            memory = memory_file.read_text(encoding="utf-8") if memory_file.exists() else ""
-        return _Reader(self.hardware, configuration, stimulus, options["cycles"]).read(trace, memory)
+            memories = [_text_of(folder / f"{memory_name(lane)}_out.hex") for lane in range(len(stimuli))]
+        return tuple(
+            _Reader(self.hardware, configuration, stimulus, options["cycles"], lane).read(trace, memories[lane])
+            for lane, stimulus in enumerate(stimuli)
+        )
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file that the testbench writes only where the hardware has memory."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _check_lanes(stimuli: Sequence[Stimulus], lanes: int) -> None:
+    """Raise SimulationError unless stimuli can run in the SIMD lanes of one array at a time."""
+    if len(stimuli) != lanes:
+        raise SimulationError(f"the hardware has {lanes} SIMD lanes; found {len(stimuli)} stimuli")
+    for lane, stimulus in enumerate(stimuli):
+        if stimulus.iterations != stimuli[0].iterations or stimulus.liveins != stimuli[0].liveins:
+            raise SimulationError(f"lane {lane}: SIMD lanes share live-ins and the number of iterations; its own differ")
 
 
 def cosimulate(
@@ -204,22 +234,26 @@ def memory_image(configuration: Configuration, stimulus: Stimulus, reach: int = 
     return words
 
 
-def _write_inputs(folder: Path, hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> dict[str, int]:
+def _write_inputs(
+    folder: Path, hardware: Hardware, configuration: Configuration, stimuli: Sequence[Stimulus]
+) -> dict[str, int]:
     """Write the files that the testbench reads; returns the numbers it takes as options."""
+    stimulus = stimuli[0]
     packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
     width = hardware.width
     _check_room("packets", len(packets), PACKETS, "a smaller array or a lower II")
     _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
-    index, words = _stream_table(hardware, configuration, stimulus)
+    index, words = _stream_table(hardware, configuration, stimuli)
     _check_room("words of streams", len(words), STREAM_WORDS, "fewer iterations")
     _write_hex(folder / "stream_index.hex", index, 32)
-    _write_hex(folder / "streams.hex", words, width)
-    image = memory_image(configuration, stimulus, 1 << hardware.address_bits)
-    _write_hex(folder / "memory.hex", image, width)
+    _write_hex(folder / "streams.hex", words, hardware.vector_width)
+    images = [memory_image(configuration, given, 1 << hardware.address_bits) for given in stimuli]
+    for lane, image in enumerate(images):
+        _write_hex(folder / f"{memory_name(lane)}.hex", image, width)
     return {
         "packets": len(packets), "iterations": stimulus.iterations,
         "cycles": cycles_of(configuration, stimulus.iterations), "stream_words": len(words),
-        "memory_words": len(image) if hardware.buses else 0,
+        "memory_words": len(images[0]) if hardware.buses else 0,
     }  # fmt: skip
 
 
@@ -238,8 +272,12 @@ def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="ascii")
 
 
-def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: Stimulus) -> tuple[list[int], list[int]]:
+def _stream_table(
+    hardware: Hardware, configuration: Configuration, stimuli: Sequence[Stimulus]
+) -> tuple[list[int], list[int]]:
     """Where the words of each stream input and slot begin, and the words of all streams, one stream after the other.
+
+    With SIMD lanes a word has the words of all lanes, that of the first one in the lowest bits.
 
     The index is flat: entry (number of the stream port) * 2**slot_bits + slot. It is a start, which the testbench
     advances at each read; a port needs one per slot, because different slots of a tile may read different streams.
@@ -250,7 +288,8 @@ def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: St
     for k, node in enumerate(dfg.nodes):
         if node.op == "input":
             starts[k] = len(words)
-            words += stimulus.streams[node.id][: stimulus.iterations].tolist()
+            rows = zip(*(given.streams[node.id][: given.iterations].tolist() for given in stimuli), strict=True)
+            words += [_side_by_side(row, hardware.width) for row in rows]
     ports = {(unit.tile, k): number for number, (unit, k) in enumerate(stream_ports(hardware))}
     index = [0] * (len(ports) * contexts)
     for slot in configuration.slots:
@@ -262,15 +301,41 @@ def _stream_table(hardware: Hardware, configuration: Configuration, stimulus: St
     return index, words
 
 
+def _side_by_side(words: Sequence[int], width: int) -> int:
+    """The words of all lanes as one, the first in the lowest bits.
+
+    >>> hex(_side_by_side((1, -1, 2), 8))
+    '0x2ff01'
+    """
+    return sum((word & (1 << width) - 1) << k * width for k, word in enumerate(words))
+
+
+def _of_lane(text: str, lane: int, width: int) -> str:
+    """The hexadecimal digits of a lane's word among those of all lanes; words are of whole digits or below one.
+
+    >>> _of_lane("0002xx01", 1, 8), _of_lane("e4", 1, 2)
+    ('xx', '1')
+    """
+    if width % 4 == 0:
+        end = len(text) - lane * width // 4
+        return text[end - width // 4 : end]
+    digit = text[len(text) - 1 - lane * width // 4]
+    known = digit.lower() in "0123456789abcdef"
+    return f"{int(digit, 16) >> lane * width % 4 & (1 << width) - 1:x}" if known else digit
+
+
 class _Reader:
     """Turns a trace into an observation, and notes where the hardware and the configuration disagree about firings.
 
-    One reader serves one run. ``fired`` and ``emitted`` map (cycle, tile) to a word; a tile fires at most once per
+    One reader serves one run, or one SIMD lane of it. ``fired`` and ``emitted`` map (cycle, tile) to a word; a tile fires at most once per
     cycle, so the key is unique.
     """
 
-    def __init__(self, hardware: Hardware, configuration: Configuration, stimulus: Stimulus, cycles: int) -> None:
+    def __init__(
+        self, hardware: Hardware, configuration: Configuration, stimulus: Stimulus, cycles: int, lane: int
+    ) -> None:
         self.hardware, self.configuration, self.stimulus, self.cycles = hardware, configuration, stimulus, cycles
+        self.lane = lane
         self.n = stimulus.iterations
         self.problems: list[str] = []
 
@@ -280,6 +345,8 @@ class _Reader:
         emitted: dict[tuple[int, int], int] = {}
         for line in trace.splitlines():
             kind, cycle, tile, word = line.split()
+            if self.hardware.simd_lanes > 1:
+                word = _of_lane(word, self.lane, self.hardware.width)
             (fired if kind == "F" else emitted)[int(cycle), int(tile)] = self._number(word)
         values = self._values(fired)
         observation = Observation(

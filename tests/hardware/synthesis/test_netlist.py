@@ -36,7 +36,7 @@ def cells() -> Path | None:
 def trace(folder: Path, names: list[str], hardware: object, configuration: object, stimulus: object) -> list[str]:
     """The words that leave the array, with their cycles."""
     subprocess.run(["iverilog", "-g2012", "-o", "a.vvp", "-s", TESTBENCH, *names], cwd=folder, check=True)
-    options = cosimulation._write_inputs(folder, hardware, configuration, stimulus)  # type: ignore[arg-type]
+    options = cosimulation._write_inputs(folder, hardware, configuration, [stimulus])  # type: ignore[arg-type]
     subprocess.run(["vvp", "-n", "a.vvp", *(f"+{k}={v}" for k, v in options.items())], cwd=folder, check=True)
     return [line for line in (folder / "trace.txt").read_text().splitlines() if line.startswith("E")]
 

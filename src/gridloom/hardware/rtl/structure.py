@@ -70,7 +70,9 @@ class Hardware:
     def __init__(self, arch: Arch, parameters: HardwareParameters | None = None) -> None:
         self.arch = arch
         self.parameters = parameters or HardwareParameters(width=arch.word)
-        _check_supported(arch)
+        #: Words that every unit computes with at a time: copies of the data path behind one control.
+        self.simd_lanes = arch.simd_lanes(self.parameters.width)
+        _check_supported(arch, self.simd_lanes)
         self._incoming = self._arcs()
         self.units: tuple[Unit, ...] = tuple(self._build_units())
         self.unit_of_tile = {unit.tile: unit for unit in self.units if unit.tile >= 0}
@@ -139,6 +141,11 @@ class Hardware:
     def width(self) -> int:
         """How many bits a word has: in domain cma24 always 24 and a carry."""
         return 25 if self.domain == "cma24" else self.parameters.width
+
+    @property
+    def vector_width(self) -> int:
+        """How many bits the words of all SIMD lanes have together; lane 0 has the lowest."""
+        return self.width * self.simd_lanes
 
     @property
     def word_bits(self) -> int:
@@ -576,8 +583,10 @@ def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, s
     return names
 
 
-def _check_supported(arch: Arch) -> None:
+def _check_supported(arch: Arch, simd_lanes: int) -> None:
     """Raise ArchError for an array that no hardware is generated for."""
+    if simd_lanes > 1 and (arch.banks or arch.register_files or (arch.kind == Kind.REG).any()):
+        raise ArchError(f"array {arch.name!r} has SIMD lanes beside registers or banks; no hardware is generated for it")
     if arch.style == "elastic":
         raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
     for r, kind in enumerate(arch.kind.tolist()):

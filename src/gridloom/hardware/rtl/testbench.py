@@ -9,7 +9,9 @@ Time: two cycles of reset, one packet per cycle, then as many cycles as the chai
 as plusargs: ``+packets``, ``+iterations``, ``+cycles``, ``+stream_words``, ``+memory_words``. With a seed in ``+stall``
 streams have no word, outputs no room and memory no time in random cycles, and the clock of the array stands still until
 they have. Firings are read inside the units by hierarchical names (``array.TILE.fired``), so
-it does not work on a netlist after synthesis. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
+it does not work on a netlist after synthesis. With SIMD lanes a word of a stream or of the trace has the words of all lanes,
+that of lane 0 in the lowest bits, and each further lane has files ``memory_1.hex``, ``memory_1_out.hex`` and so on for
+its own data memory. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import instance, joined, wire
+from gridloom.hardware.rtl.text import bit, instance, joined, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 
@@ -69,7 +71,7 @@ def _streams(h: Hardware) -> list[str]:
     ports = stream_ports(h)
     if not ports:
         return []
-    w, contexts = h.width, 1 << h.slot_bits
+    w, contexts = h.vector_width, 1 << h.slot_bits
     lines = [
         f"reg [{w - 1}:0] stream_words [0:STREAM_WORDS-1];",
         f"reg [31:0] stream_at [0:{len(ports) * contexts - 1}];",
@@ -85,7 +87,7 @@ def _streams(h: Hardware) -> list[str]:
 
 def _array(h: Hardware) -> list[str]:
     """The instance of the array, with a wire for each of its ports."""
-    w = h.width
+    w, lanes = h.vector_width, h.simd_lanes
     lines: list[str] = []
     ports = {name: name for name in
              ("clk", "rst", "cfg_valid", "cfg_packet", "run", "iterations", "finished", "slot")}  # fmt: skip
@@ -99,7 +101,7 @@ def _array(h: Hardware) -> list[str]:
             lines += [wire(1, f"{name}_emit_valid"), wire(w, f"{name}_emit_word")]
             ports |= {f"{name}_emit_{part}": f"{name}_emit_{part}" for part in ("valid", "word")}
     for bus in h.buses:
-        widths = {"request": 1, "store": 1, "address": h.address_bits, "word": w, "loaded": w}
+        widths = {"request": lanes, "store": lanes, "address": lanes * h.address_bits, "word": w, "loaded": w}
         for part, width in widths.items():
             lines.append(wire(width, f"{bus.name}_{part}"))
             ports[f"{bus.name}_{part}"] = f"{bus.name}_{part}"
@@ -112,7 +114,7 @@ def _stall(h: Hardware) -> list[str]:
     names = h.verilog_names
     asked = [f"{names[unit.name]}_stream_{k}_read" for unit, k in stream_ports(h)]
     asked += [f"{names[unit.name]}_emit_valid" for unit in h.units if unit.shape.emits]
-    asked += [f"{bus.name}_request" for bus in h.buses]
+    asked += [f"{bus.name}_request" if h.simd_lanes == 1 else f"|{bus.name}_request" for bus in h.buses]
     if not asked:
         return ["assign array_clk = clk;"]
     count = len(asked)
@@ -126,18 +128,31 @@ def _stall(h: Hardware) -> list[str]:
     ]
 
 
+def memory_name(lane: int) -> str:
+    """Return the name of the data memory of a SIMD lane, which the names of its files begin with."""
+    return f"memory_{lane}" if lane else "memory"
+
+
 def _memory(h: Hardware) -> list[str]:
-    """The instance of the data memory, with one port per bus."""
-    if not h.buses:
-        return []
+    """The instance of the data memory, with one port per bus; each SIMD lane has a memory of its own."""
+    return [line for lane in range(h.simd_lanes if h.buses else 0) for line in _lane_memory(h, lane)]
+
+
+def _lane_memory(h: Hardware, lane: int) -> list[str]:
+    """The data memory of a lane."""
+    bits, lanes = h.address_bits, h.simd_lanes
+    asked = [f"{bit(f'{b.name}_request', lane, lanes)} && {bit(f'{b.name}_store', lane, lanes)}" for b in h.buses]
+
+    def words(part: str, width: int) -> str:
+        return joined([b if lanes == 1 else f"{b}[{(lane + 1) * width - 1}:{lane * width}]"
+                       for b in (f"{bus.name}_{part}" for bus in h.buses)])  # fmt: skip
+
     return instance(
-        "gl_data_memory", "memory",
-        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": h.address_bits, "SYNCHRONOUS": int(h.synchronous)},
+        "gl_data_memory", memory_name(lane),
+        {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": bits, "SYNCHRONOUS": int(h.synchronous)},
         {
-            "clk": "array_clk", "store": joined([f"{b.name}_request && {b.name}_store" for b in h.buses]),
-            "address": joined([f"{b.name}_address" for b in h.buses]),
-            "word": joined([f"{b.name}_word" for b in h.buses]),
-            "loaded": joined([f"{b.name}_loaded" for b in h.buses]),
+            "clk": "array_clk", "store": joined(asked), "address": words("address", bits),
+            "word": words("word", h.width), "loaded": words("loaded", h.width),
         },
     )  # fmt: skip
 
@@ -169,9 +184,9 @@ def _control(h: Hardware) -> list[str]:
             '$readmemh("stream_index.hex", stream_at);',
         ]
     end = []
-    if h.buses:
-        read.append('if (memory_count > 0) $readmemh("memory.hex", memory.words, 0, memory_count - 1);')
-        end.append('if (memory_count > 0) $writememh("memory_out.hex", memory.words, 0, memory_count - 1);')
+    for name in map(memory_name, range(h.simd_lanes if h.buses else 0)):
+        read.append(f'if (memory_count > 0) $readmemh("{name}.hex", {name}.words, 0, memory_count - 1);')
+        end.append(f'if (memory_count > 0) $writememh("{name}_out.hex", {name}.words, 0, memory_count - 1);')
     names = {"packets": "packet_count", "iterations": "iterations", "cycles": "cycle_count",
              "stream_words": "stream_count", "memory_words": "memory_count", "stall": "stall"}  # fmt: skip
     options = [f'if (!$value$plusargs("{option}=%d", {name})) {name} = 0;' for option, name in names.items()]

@@ -29,7 +29,7 @@ class _Top:
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self.names = hardware.verilog_names
-        self.width = hardware.width
+        self.width, self.lanes = hardware.vector_width, hardware.simd_lanes
         self.ports: list[str] = []
         self.body: list[str] = []
         self.bus_of = {tile: bus for bus in hardware.buses for tile in bus.units}
@@ -48,7 +48,8 @@ class _Top:
             self._bank(number)
         self._end_of_chain()
         arch = self.hardware.arch
-        comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, words of {self.width} bits."]
+        lanes = f", {self.lanes} of them at a time" if self.lanes > 1 else ""
+        comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, words of {self.hardware.width} bits{lanes}."]
         return module(TOP, comment, self.ports, self.body)
 
     def _control(self) -> None:
@@ -148,7 +149,7 @@ class _Top:
     def _memory_ports(self, unit: Unit, name: str) -> dict[str, str]:
         """Connections of a tile's memory port, with wires to its bus, or to the banks that it reaches."""
         w, bits = self.width, self.hardware.address_bits
-        local = {"ask": 1, "store": 1, "address": bits, "word": w}
+        local = {"ask": self.lanes, "store": 1, "address": self.lanes * bits, "word": w}
         self.body += [wire(width, f"{name}_memory_{part}") for part, width in local.items()]
         ports = {f"memory_{part}": f"{name}_memory_{part}" for part in local}
         return ports | {"memory_loaded": self._loaded(unit.tile, name), "turn": "turn"}
@@ -179,26 +180,36 @@ class _Top:
         self.body += ["", *instance("gl_memory_bank", f"memory_bank_{number}", sizes, connections)]
 
     def _bus_ports(self, bus: Bus) -> None:
-        """The ports of a memory bus, or of a port of a bank, to the outside."""
-        w, bits = self.width, self.hardware.address_bits
+        """The ports of a memory bus, or of a port of a bank, to the outside: an access for each SIMD lane."""
+        w, lanes = self.width, self.lanes
         for direction, part, width in (
-            ("output", "request", 1), ("output", "store", 1), ("output", "address", bits), ("output", "word", w),
-            ("input", "loaded", w),
+            ("output", "request", lanes), ("output", "store", lanes),
+            ("output", "address", lanes * self.hardware.address_bits), ("output", "word", w), ("input", "loaded", w),
         ):  # fmt: skip
             self.ports.append(port(direction, width, f"{bus.name}_{part}"))
 
     def _bus(self, number: int) -> None:
-        """The instance of a memory bus."""
+        """The instance of a memory bus; SIMD lanes have one each."""
         bus = self.hardware.buses[number]
-        w, bits = self.width, self.hardware.address_bits
         members = [self.names[self.hardware.arch.tiles[tile].name] for tile in bus.units]
-        asked = {
-            "ask" if part == "ask" else f"ask_{part}": joined([f"{name}_memory_{part}" for name in members])
-            for part in ("ask", "store", "address", "word")
-        }
-        answers = {part: f"{bus.name}_{part}" for part in ("request", "store", "address", "word")}
-        self.body += ["", *instance("gl_memory_bus", bus.name,
-                                    {"W": w, "N": len(members), "ADDRESS_BITS": bits}, asked | answers)]  # fmt: skip
+        sizes = {"W": self.hardware.width, "N": len(members), "ADDRESS_BITS": self.hardware.address_bits}
+        for lane in range(self.lanes):
+            asked = {
+                "ask" if part == "ask" else f"ask_{part}":
+                joined([self._of_lane(f"{name}_memory_{part}", part, lane) for name in members])
+                for part in ("ask", "store", "address", "word")
+            }  # fmt: skip
+            answers = {part: self._of_lane(f"{bus.name}_{part}", "ask" if part in ("request", "store") else part, lane)
+                       for part in ("request", "store", "address", "word")}  # fmt: skip
+            name = bus.name if self.lanes == 1 else f"{bus.name}_lane_{lane}"
+            self.body += ["", *instance("gl_memory_bus", name, sizes, asked | answers)]
+
+    def _of_lane(self, name: str, part: str, lane: int) -> str:
+        """The bits of a SIMD lane in a signal of a memory port; whether it stores is the same for all lanes."""
+        width = {"ask": 1, "address": self.hardware.address_bits, "word": self.hardware.width}.get(part, 0)
+        if self.lanes == 1 or not width:
+            return name
+        return f"{name}[{(lane + 1) * width - 1}:{lane * width}]" if width > 1 else f"{name}[{lane}]"
 
     def _end_of_chain(self) -> None:
         """Name all signals that nobody reads, so that lint tools do not report them."""

@@ -26,6 +26,7 @@ from gridloom.hardware.rtl.layout import (
     tap_bits,
     value_bits,
 )
+from gridloom.hardware.rtl.memory_port import memory_port
 from gridloom.hardware.rtl.register_names import has_names, place_bits, select_lines
 from gridloom.hardware.rtl.shapes import Mux, Shape, Source
 from gridloom.hardware.rtl.structure import Hardware
@@ -56,7 +57,8 @@ class _UnitModule:
     def __init__(self, hardware: Hardware, shape: Shape) -> None:
         self.hardware, self.shape = hardware, shape
         self.parameters = hardware.parameters
-        self.width = hardware.width
+        #: Bits of a word, and of the words of all SIMD lanes together: all that wires, FIFOs and registers know.
+        self.word, self.width = hardware.width, hardware.vector_width
         self.layout = context_layout(shape, hardware.parameters)
         self.ports: list[str] = []
         self.body: list[str] = []
@@ -335,7 +337,7 @@ class _UnitModule:
             self.unused += ["operands", "stream_read", "next_firing", *(f"late_{k}" for k in range(shape.operands))]
             return
         names: dict[str, object] = {
-            "W": w, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
+            "W": self.word, **self._lanes, "OPERANDS": count, "STREAMS": shape.streams, "STAGE_BITS": p.stage_bits,
             "VALUES": shape.words(p), "VALUE_BITS": value_bits(shape, p), "COUNT_BITS": count_bits(shape, p),
             "OFFSET_BITS": offset_bits(self.hardware), "CHUNK": CHUNK,
             "WAITS": f"32'd{sum(1 << k for k in range(shape.operands) if shape.depth(k))}",
@@ -402,9 +404,9 @@ class _UnitModule:
         loads = {"is_load": "1'b0", "loaded": f"{w}'d0"}
         if shape.memory:
             loads = {"is_load": f"{self.issue_field('access')} == 2'd1", "loaded": "memory_loaded"}
-            self._memory_port(count)
+            self._memory_port()
         names: dict[str, object] = {
-            "W": w, "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
+            "W": self.word, **self._lanes, "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
             "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
             "DIVIDES_IN": shape.divides_in, "LOAD": shape.load, "SETTLE": shape.settle - shape.issue,
             "READY": shape.issue, "OPS": f"128'h{shape.ops & ~FLOATS:x}",
@@ -417,8 +419,14 @@ class _UnitModule:
             "b": taken[1], "c": taken[2], "writes": "unit_writes", "latencies": "unit_latencies",
             "words": "unit_words", "fired": "fired", "settled": "settled",
         }  # fmt: skip
-        self.body += instance("gl_units", "units", names, connections)
+        self.body += instance("gl_simd_units" if self._lanes else "gl_units", "units", names, connections)
         self.unused += ["fired", "settled", "unit_writes", "unit_latencies", "unit_words"]
+
+    @property
+    def _lanes(self) -> dict[str, object]:
+        """The parameter of primitives that compute in several SIMD lanes; none where there is one lane."""
+        lanes = self.hardware.simd_lanes
+        return {"LANES": lanes} if lanes > 1 else {}
 
     @property
     def _latency_bits(self) -> int:
@@ -458,34 +466,12 @@ class _UnitModule:
             f"    else if (busy != 0) busy <= busy - {bits}'d1;",
         ]
 
-    def _memory_port(self, operands: int) -> None:
-        """Address and data of a load or store; a spill's address counts firings in a buffer of a power of two."""
-        w, bits = self.width, self.hardware.address_bits
-        turns = self.hardware.turn_bits
-        self.ports += [
-            port("input", turns, "turn"), port("output", 1, "memory_ask"), port("output", 1, "memory_store"),
-            port("output", bits, "memory_address"), port("output", w, "memory_word"),
-            port("input", w, "memory_loaded"),
-        ]  # fmt: skip
-        stage = self.parameters.stage_bits
-        # A spill's index counts firings from the first one, hence the round less the start.
-        low = _fit("start_stage", stage, turns)
-        index = _fit("operand_word_0", w, bits)
-        second = f"issue_operands[{2 * w - 1}:{w}]" if operands > 1 else f"{w}'d0"
-        third = f"issue_operands[{3 * w - 1}:{2 * w}] != {w}'d0" if operands > 2 else "1'b1"
-        self.body += [
-            wire(2, "access", self.issue_field("access")),
-            wire(stage, "start_stage", self.issue_field("start")),
-            wire(turns, "spill_index", f"(issue_turn - {low}) & {self.issue_field('mask')}"),
-            wire(w, "operand_word_0", f"issue_operands[{w - 1}:0]"),
-            f"assign memory_ask = issue && (access == 2'd1 || access == 2'd2 || (access == 2'd3 && {third}));",
-            "assign memory_store = access[1];",
-            f"assign memory_address = {self.issue_field('address')} + ({self.issue_field('spill')} ? "
-            f"{_fit('spill_index', turns, bits)} : {index});",
-            f"assign memory_word = {self.issue_field('spill')} ? operand_word_0 : {second};",
-        ]
-        self.unused += ["start_stage"] if stage > turns else []
-        self.unused += ["spill_index"] if turns > bits else []
+    def _memory_port(self) -> None:
+        """Address and data of a load or store."""
+        ports, lines, unused = memory_port(self.hardware, self.shape, self.issue_field)
+        self.ports += ports
+        self.body += lines
+        self.unused += unused
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -561,17 +547,6 @@ class _UnitModule:
                                   {"clk": "clk", "word": "emits", "delayed": "emit_valid"})  # fmt: skip
         else:
             self.body.append("assign emit_valid = emits;")
-
-
-def _fit(name: str, width: int, wanted: int) -> str:
-    """A signal, cut to a width or extended to it with zeros.
-
-    >>> _fit("a", 8, 8), _fit("a", 8, 4), _fit("a", 4, 8)
-    ('a', 'a[3:0]', "{4'd0, a}")
-    """
-    if width == wanted:
-        return name
-    return f"{name}[{wanted - 1}:0]" if width > wanted else f"{{{wanted - width}'d0, {name}}}"
 
 
 def _part(name: str, k: int, width: int) -> str:
