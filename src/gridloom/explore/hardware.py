@@ -47,6 +47,8 @@ class Cost:
 def cost(arch: Arch, *, width: int = 32) -> Cost | None:
     """Return the cost of an array by the fitted model; None where the generator has no hardware for it.
 
+    None for SIMD lanes, too: the model was fitted to arrays of one lane and does not know what lanes share.
+
     Linear in the array's tiles and links.
     """
     from gridloom.explore.clock import clock
@@ -56,6 +58,8 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
         hardware = hardware_of(arch, width)
     # The generator covers some families only; an array without hardware has no area and is still compared otherwise.
     except GridloomError:
+        return None
+    if hardware.simd_lanes > 1:
         return None
     model = fitted()
     area = modelled_area(model["area"]["weights"], hardware)

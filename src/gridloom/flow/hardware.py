@@ -68,12 +68,12 @@ def hardware_for(
 def operations(hardware: Hardware, mapping: Mapping | None = None) -> tuple[int, int]:
     """Return (ops, II) of a mapping: what it computes per round; of an array alone, the most that it could.
 
-    Throughput is ops x clock / II. Ops are those that a function unit or a memory port does; constants, live-ins and
-    ports of streams are none.
+    Throughput is ops x clock / II. Ops are those that a function unit or a memory port does, in all SIMD lanes;
+    constants, live-ins and ports of streams are none.
     """
     if mapping is None:
-        return sum(unit.shape.kind == "pe" and unit.shape.ops > 0 for unit in hardware.units), 1
-    return computing_ops(mapping.dfg), mapping.ii
+        return sum(unit.shape.kind == "pe" and unit.shape.ops > 0 for unit in hardware.units) * hardware.simd_lanes, 1
+    return computing_ops(mapping.dfg) * hardware.simd_lanes, mapping.ii
 
 
 def computing_ops(dfg: Dfg) -> int:
@@ -84,6 +84,8 @@ def computing_ops(dfg: Dfg) -> int:
 
 def energy_of(mapping: Mapping, *, iterations: int = 32, seed: int = 0, width: int = 32) -> Energy:
     """Return the energy of one iteration of a mapping on random inputs, from the values of a simulated run.
+
+    With SIMD lanes it is the energy of one lane, without the control that lanes share.
 
     Needs a mapping that the simulator runs. Costs a simulation of ``iterations`` iterations.
     """
@@ -106,9 +108,9 @@ def cosimulate_mapping(
 ) -> Cosimulation:
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
-    Streams, live-ins and memories are random; there are runs of ``iterations``, of 2 and of 1 iterations. With a seed
-    in ``stall`` streams, outputs and memory make the array wait in random cycles. MissingExtra
-    when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
+    Streams, live-ins and memories are random; each SIMD lane has streams and memories of its own. There are runs of
+    ``iterations``, of 2 and of 1 iterations. With a seed in ``stall`` streams, outputs and memory make the array wait
+    in random cycles. MissingExtra when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
     words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
     from gridloom.hardware.bitstream.encode import fitted
@@ -122,30 +124,35 @@ def cosimulate_mapping(
     cycles = 0
     # Loops of one and two iterations end before the pipeline is full, which a long run never shows.
     for count in sorted({1, min(2, iterations), iterations}):
-        stimulus, expected = _expected(configuration, chosen.hardware.word_bits, count, seed + count)
-        shown = chosen.run(configuration, stimulus, stall=stall)
-        findings += differences(configuration, expected, shown)
-        counts.append(stimulus.iterations)
-        cycles += shown.cycles
+        lanes = _expected(configuration, chosen.hardware, count, seed + count)
+        runs = chosen.run_lanes(configuration, [stimulus for stimulus, _ in lanes], stall=stall)
+        for lane, shown in enumerate(runs):
+            where = f"lane {lane}: " if lane else ""
+            findings += [where + text for text in differences(configuration, lanes[lane][1], shown)]
+        counts.append(lanes[0][0].iterations)
+        cycles += runs[0].cycles
     return Cosimulation(findings=tuple(findings), trip_counts=tuple(counts), cycles=cycles)
 
 
-def _expected(configuration: Configuration, width: int, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
-    """Return a stimulus and the expected observation: the simulator's, or the interpreter's for other words.
+def _expected(
+    configuration: Configuration, hardware: Hardware, iterations: int, seed: int
+) -> list[tuple[Stimulus, Observation]]:
+    """Return a stimulus for each SIMD lane with what is expected: the simulator's word, or the interpreter's for others.
 
     Narrower words wrap earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
     """
+    from gridloom.dfg.interpreter import Interpreter
     from gridloom.dfg.words import WordInterpreter
-    from gridloom.sim import run, stimulus_for
-    from gridloom.sim.stimulus import fitting_stimulus
+    from gridloom.sim import run
+    from gridloom.sim.lanes import lane_stimuli
 
-    dfg = configuration.dfg
+    dfg, width = configuration.dfg, hardware.word_bits
     if dfg.domain != "i32" or width == 32:
-        stimulus = stimulus_for(dfg, iterations, seed=seed)
-        return stimulus, run(configuration, stimulus)
+        drawn = lane_stimuli(Interpreter(dfg), hardware.simd_lanes, iterations, seed)
+        return [(stimulus, run(configuration, stimulus)) for stimulus, _ in drawn]
     interpreter = WordInterpreter(dfg, width)
-    stimulus, expected = fitting_stimulus(interpreter, iterations, seed)
-    return interpreter.fitted(stimulus), expected
+    drawn = lane_stimuli(interpreter, hardware.simd_lanes, iterations, seed)
+    return [(interpreter.fitted(stimulus), expected) for stimulus, expected in drawn]
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:

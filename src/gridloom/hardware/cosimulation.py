@@ -179,7 +179,9 @@ def _check_lanes(stimuli: Sequence[Stimulus], lanes: int) -> None:
         raise SimulationError(f"the hardware has {lanes} SIMD lanes; found {len(stimuli)} stimuli")
     for lane, stimulus in enumerate(stimuli):
         if stimulus.iterations != stimuli[0].iterations or stimulus.liveins != stimuli[0].liveins:
-            raise SimulationError(f"lane {lane}: SIMD lanes share live-ins and the number of iterations; its own differ")
+            raise SimulationError(
+                f"lane {lane}: SIMD lanes share live-ins and the number of iterations; its own differ"
+            )
 
 
 def cosimulate(
@@ -327,8 +329,8 @@ def _of_lane(text: str, lane: int, width: int) -> str:
 class _Reader:
     """Turns a trace into an observation, and notes where the hardware and the configuration disagree about firings.
 
-    One reader serves one run, or one SIMD lane of it. ``fired`` and ``emitted`` map (cycle, tile) to a word; a tile fires at most once per
-    cycle, so the key is unique.
+    One reader serves one run, or one SIMD lane of it. ``fired`` and ``emitted`` map (cycle, tile) to a word; a tile
+    fires at most once per cycle, so the key is unique.
     """
 
     def __init__(

@@ -226,6 +226,15 @@ def parse_parameters(settings: Mapping[str, str]) -> HardwareParameters:
     return HardwareParameters.from_json(values, "--set")
 
 
+def words_text(width: int, simd_lanes: int = 1) -> str:
+    """Return in words what a unit computes with at a time.
+
+    >>> words_text(32), words_text(32, 16)
+    ('words of 32 bits', 'words of 32 bits in 16 SIMD lanes')
+    """
+    return f"words of {width} bits" + (f" in {simd_lanes} SIMD lanes" if simd_lanes > 1 else "")
+
+
 def bits_for(count: int) -> int:
     """Return how many bits tell ``count`` things apart; 0 for one thing.
 

@@ -2,8 +2,9 @@
 
 Simulators read a :class:`~gridloom.mapping.configuration.Configuration` only, never the mapper's routes, so that they
 judge what the hardware would be set to. Static and modulo arrays run on one clock (``slot_code`` compiles the slots,
-``kernel`` runs them, ``execute`` sets a run up, ``compare`` judges it); elastic arrays run token by token
-(``elastic``, and ``elastic_measure`` for throughput alone); programs of several flows run in ``together``.
+``kernel`` runs them, ``execute`` sets a run up, ``lanes`` runs SIMD lanes, ``compare`` judges it); elastic arrays run
+token by token (``elastic``, and ``elastic_measure`` for throughput alone); programs of several flows run in
+``together``.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gridloom.sim.compare import simulate
     from gridloom.sim.execute import run
+    from gridloom.sim.lanes import run_lanes
     from gridloom.sim.stimulus import stimulus_for
     from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
-__all__ = ["Mismatch", "UnitUse", "Verdict", "run", "simulate", "stimulus_for"]
+__all__ = ["Mismatch", "UnitUse", "Verdict", "run", "run_lanes", "simulate", "stimulus_for"]
 
 _HOME = {
     "Mismatch": "verdict",
     "UnitUse": "verdict",
     "Verdict": "verdict",
     "run": "execute",
+    "run_lanes": "lanes",
     "simulate": "compare",
     "stimulus_for": "stimulus",
 }

@@ -3,19 +3,22 @@
 A right result has to be right for every trip count: a prologue that lasts too long, or a value that one iteration
 leaves for the next by accident, shows in short runs only. So a mapping is run for the iterations that are asked for
 and for a few trip counts around the number of its pipeline stages, each on values of its own. Undriven wires carry
-poison, which no right value equals, so that nothing is right by chance.
+poison, which no right value equals, so that nothing is right by chance. An array with SIMD lanes has all of them
+compared, each with the interpreter on its own streams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus
+from gridloom.dfg.interpreter import Interpreter, Observation
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
-from gridloom.sim.execute import ArrayRun, execute
+from gridloom.sim.execute import ArrayRun
+from gridloom.sim.lanes import Lane, execute_lanes, lane_stimuli
 from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.stimulus import fitting_stimulus, shortened
 from gridloom.sim.verdict import Mismatch, Verdict
@@ -67,14 +70,18 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
     mismatches: list[Mismatch] = []
     # The first wrong run is looked at closely; later ones mostly repeat it.
     divergence: Mismatch | None = None
-    for stimulus, expected in _runs(interpreter, compiled.depth, iterations, seed):
-        found = execute(compiled, stimulus)
-        counts.append(stimulus.iterations)
-        cycles.append(compiled.length(stimulus.iterations))
-        wrong = list(differences(dfg, expected, found))
-        mismatches += wrong
-        if wrong and divergence is None:
-            divergence = _first_divergence(dfg, expected, found.observation)
+    lanes = compiled.configuration.arch.simd_lanes()
+    for group in _runs(interpreter, compiled.depth, iterations, seed, lanes):
+        stimuli = [stimulus for stimulus, _ in group]
+        counts.append(stimuli[0].iterations)
+        cycles.append(compiled.length(stimuli[0].iterations))
+        for lane, found in enumerate(execute_lanes(compiled, stimuli)):
+            expected = group[lane][1]
+            wrong = [_in_lane(mismatch, lane) for mismatch in differences(dfg, expected, found)]
+            mismatches += wrong
+            if wrong and divergence is None:
+                first = _first_divergence(dfg, expected, found.observation)
+                divergence = first and _in_lane(first, lane)
     return Verdict(
         ok=not mismatches and not compiled.lost,
         iterations=counts[0],
@@ -83,19 +90,27 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
         cycles=cycles[0],
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
+        lanes=lanes,
         error=compiled.lost[0] if compiled.lost else None,
     )
 
 
-def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> Iterator[tuple[Stimulus, Observation]]:
+def _in_lane(mismatch: Mismatch, lane: int) -> Mismatch:
+    """A mismatch that names the SIMD lane it showed in; the first lane has no name, since most arrays have no other."""
+    return replace(mismatch, what=f"lane {lane}: {mismatch.what}") if lane else mismatch
+
+
+def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int, lanes: int) -> Iterator[list[Lane]]:
     """The long run, then short ones around the number of stages, each with values of its own.
 
-    Yields a stimulus and what the interpreter makes of it. A graph that cannot run for so long without leaving its
-    arrays is run for as long as it can; its short runs are then prefixes of the long one where no other stimulus
-    fits.
+    Yields stimuli, each with what the interpreter makes of it: one for every SIMD lane in the long run, which shows
+    that lanes are right; a single one in short runs, which show that prologue and epilogue are. A graph that cannot
+    run for so long without leaving its arrays is run for as long as it can; its short runs are then prefixes of the
+    long one where no other stimulus fits.
     """
-    longest, expected = fitting_stimulus(interpreter, iterations, seed)
-    yield longest, expected
+    long_run = lane_stimuli(interpreter, lanes, iterations, seed)
+    yield long_run
+    longest = long_run[0][0]
     limit = longest.iterations
     # Beside a pipeline deeper than the long run, that run is a short one already; one that fills it is enough.
     stages = {1, 2, 3, depth + 1} | (set() if depth > iterations else {depth // 2, depth - 1, depth})
@@ -103,10 +118,10 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int) -> I
     for count in sorted(n for n in stages - {limit} if n >= 1 and (n < limit or limit == iterations)):
         stimulus, observation = fitting_stimulus(interpreter, count, seed + count)
         if stimulus.iterations == count:
-            yield stimulus, observation
+            yield [(stimulus, observation)]
         elif count < limit:
             prefix = shortened(longest, count)
-            yield prefix, interpreter.run(prefix)
+            yield [(prefix, interpreter.run(prefix))]
 
 
 def differences(dfg: Dfg, expected: Observation, found: ArrayRun) -> Iterator[Mismatch]:

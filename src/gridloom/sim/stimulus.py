@@ -79,7 +79,7 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> Iterator[Stimulus]:
     if not dfg.arrays:
         return
     shortest = min(array.length for array in dfg.arrays)
-    indexing, arrays = _reaching_an_index(dfg)
+    indexing, arrays = reaching_an_index(dfg)
     if not indexing and not arrays:
         # Counters alone decide on indices, whatever the stimulus.
         return
@@ -92,6 +92,12 @@ def _candidates(dfg: Dfg, iterations: int, seed: int) -> Iterator[Stimulus]:
     rng = np.random.default_rng(seed)
     for k in range(_SPREADS_TRIED):
         yield _spread(dfg, iterations, seed + k, shortest, indexing, arrays, rng)
+
+
+def index_bounds(dfg: Dfg) -> dict[str, int]:
+    """Return a bound for each stream and live-in that reaches an index: the length of the shortest array."""
+    shortest = min((array.length for array in dfg.arrays), default=1)
+    return dict.fromkeys(reaching_an_index(dfg)[0], shortest)
 
 
 def _spread(
@@ -117,8 +123,8 @@ def _bound_memory(stimulus: Stimulus, arrays: set[str], bound: int) -> None:
         stimulus.memory[name] %= bound
 
 
-def _reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
-    """Streams and live-ins that an index depends on, and arrays whose contents do."""
+def reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
+    """Return the streams and live-ins that an index depends on, and the arrays whose contents do."""
     seen: set[int] = set()
     names: set[str] = set()
     work = []

@@ -71,6 +71,8 @@ class Verdict:
     divergence: Mismatch | None = None
     #: Why the configuration could not be run, or how it came to a stop.
     error: str | None = None
+    #: SIMD lanes that ran, each on values of its own.
+    lanes: int = 1
     #: Elastic arrays: cycles per iteration of the graph in the steady state, and who was waiting.
     period: float | None = None
     units: tuple[UnitUse, ...] = ()
@@ -86,7 +88,8 @@ class Verdict:
         """
         counts = ", ".join(map(str, self.trip_counts))
         length = f"{self.iterations} iterations take {self.cycles} cycles"
-        lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({length})"]
+        lanes = f", in each of {self.lanes} SIMD lanes" if self.lanes > 1 else ""
+        lines = [f"{'right' if self.ok else 'WRONG'} in runs of {counts} iterations ({length}{lanes})"]
         if self.period is not None:
             lines.append(f"period: {self.period:g} cycles per iteration")
         if self.error:

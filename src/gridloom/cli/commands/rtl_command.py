@@ -113,7 +113,7 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
     write_all({folder / name: text for name, text in files.items()})
     modules = sum(name.endswith(".v") for name in files)
     return {"status": "written", "array": hardware.arch.name, "tiles": len(hardware.arch.tiles), "modules": modules,
-            "width": hardware.width, "files": sorted(files)}  # fmt: skip
+            "width": hardware.width, "simd_lanes": hardware.simd_lanes, "files": sorted(files)}  # fmt: skip
 
 
 def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
@@ -164,10 +164,10 @@ def _describe(record: dict[str, Any], folder: Path) -> str:
     """What was written, in a few lines: the size of the hardware, of the configuration, and what the comparison
     found.
     """
-    lines = [
-        f"{record['array']}: {record['tiles']} tiles, words of {record['width']} bits, {record['modules']} modules "
-        f"in {folder}"
-    ]
+    from gridloom.hardware.parameters import words_text
+
+    words = words_text(record["width"], record["simd_lanes"])
+    lines = [f"{record['array']}: {record['tiles']} tiles, {words}, {record['modules']} modules in {folder}"]
     if "configuration" in record:
         size = record["configuration"]
         lines.append(

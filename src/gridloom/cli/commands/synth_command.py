@@ -93,6 +93,7 @@ def _record(hardware: Hardware, mapping: Mapping | None, placed: Placement) -> d
     ops, ii = operations(hardware, mapping)
     return {
         "status": "placed", "array": hardware.arch.name, "tiles": len(hardware.arch.tiles), "width": hardware.width,
+        "simd_lanes": hardware.simd_lanes,
         "target": "ecp5", "device": placed.device, "luts": placed.luts, "ffs": placed.ffs, "dsps": placed.dsps,
         "brams": placed.brams, "fmax_mhz": round(placed.fmax_mhz, 2), "ii": ii, "ops": ops,
         "gops": round(ops * placed.fmax_mhz / ii / 1000, 3),
@@ -104,9 +105,12 @@ def _record(hardware: Hardware, mapping: Mapping | None, placed: Placement) -> d
 
 def _describe(record: dict[str, Any]) -> str:
     """The same in words."""
-    kind = "of the mapping" if record["ii"] > 1 or record["ops"] < record["tiles"] else "at most"
+    from gridloom.hardware.parameters import words_text
+
+    words = words_text(record["width"], record["simd_lanes"])
+    kind = "of the mapping" if record["ii"] > 1 or record["ops"] < record["tiles"] * record["simd_lanes"] else "at most"
     lines = [
-        f"{record['array']}: {record['tiles']} tiles, words of {record['width']} bits on {record['device']}",
+        f"{record['array']}: {record['tiles']} tiles, {words} on {record['device']}",
         f"area: {record['luts']} LUTs, {record['ffs']} flip-flops, {record['dsps']} multiplier blocks, "
         f"{record['brams']} block RAMs",
         f"clock: {record['fmax_mhz']} MHz; throughput {kind}: {record['gops']} Gops "

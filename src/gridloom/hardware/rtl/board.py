@@ -11,6 +11,7 @@ which is the bit that was shifted in last.
 
 from __future__ import annotations
 
+from gridloom.errors import ArchError
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.testbench import stream_ports
 from gridloom.hardware.rtl.text import instance, joined, module, port, wire
@@ -27,7 +28,7 @@ PINS = ("clk", "rst", "shift", "capture", "update", "step", "free", "serial_in",
 def scan_inputs(hardware: Hardware) -> list[tuple[str, int]]:
     """Return (name, bits) of each field that the chain drives."""
     fields = [("cfg_valid", 1), ("cfg_packet", packet_bits(hardware)), ("run", 1), ("iterations", 32)]
-    fields += [(f"{hardware.verilog_names[unit.name]}_stream_{k}_word", hardware.width)
+    fields += [(f"{hardware.verilog_names[unit.name]}_stream_{k}_word", hardware.vector_width)
                for unit, k in stream_ports(hardware)]  # fmt: skip
     if hardware.buses:
         fields += [("host_select", 1), ("host_store", 1), ("host_address", hardware.address_bits),
@@ -42,14 +43,22 @@ def scan_outputs(hardware: Hardware) -> list[tuple[str, int]]:
     fields += [(f"{names[unit.name]}_stream_{k}_read", 1) for unit, k in stream_ports(hardware)]
     for unit in hardware.units:
         if unit.shape.emits:
-            fields += [(f"{names[unit.name]}_emit_valid", 1), (f"{names[unit.name]}_emit_word", hardware.width)]
+            fields += [(f"{names[unit.name]}_emit_valid", 1), (f"{names[unit.name]}_emit_word", hardware.vector_width)]
     if hardware.buses:
         fields.append(("host_loaded", hardware.width))
     return fields
 
 
 def board_module(hardware: Hardware) -> str:
-    """Return the Verilog of the module that goes onto a board. Linear in the array's ports."""
+    """Return the Verilog of the module that goes onto a board. Linear in the array's ports.
+
+    ArchError for SIMD lanes that access memory: the chain reaches one memory, and each lane has its own.
+    """
+    if hardware.buses and hardware.simd_lanes > 1:
+        raise ArchError(
+            f"array {hardware.arch.name!r}: {hardware.simd_lanes} SIMD lanes have a memory each, a board has one; "
+            "leave memory=true out, or take one lane"
+        )
     inputs, outputs = scan_inputs(hardware), scan_outputs(hardware)
     body = [wire(width, name) for name, width in [*inputs, *outputs]]
     body += [

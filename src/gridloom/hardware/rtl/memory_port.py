@@ -1,7 +1,7 @@
 """The memory port of a tile: address and data of its loads and stores.
 
-Each SIMD lane has an address and a word of its own, and its own bit that asks: a store on a condition may be made in some
-lanes and not in others. What the access is, the context of the slot says for all of them.
+Each SIMD lane has an address and a word of its own, and its own bit that asks: a store on a condition may be made in
+some lanes and not in others. What the access is, the context of the slot says for all of them.
 """
 
 from __future__ import annotations

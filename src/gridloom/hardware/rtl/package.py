@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gridloom.hardware.bitstream.encode import encode
 from gridloom.hardware.bitstream.files import disassemble, to_binary, to_hex
 from gridloom.hardware.bitstream.packets import Size, pack, size
+from gridloom.hardware.parameters import words_text
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.layout import context_layout, offset_bits
 from gridloom.hardware.rtl.structure import Hardware
@@ -63,8 +64,8 @@ def readme(hardware: Hardware) -> str:
     lines = [
         f"# Hardware of {arch.name}",
         "",
-        f"Top module `{TOP}`, {len(arch.tiles)} tiles, words of {hardware.width} bits, {hardware.contexts} contexts. "
-        f"`files.f` lists the modules, `testbench.f` those and the testbench.",
+        f"Top module `{TOP}`, {len(arch.tiles)} tiles, {words_text(hardware.width, hardware.simd_lanes)}, "
+        f"{hardware.contexts} contexts. `files.f` lists the modules, `testbench.f` those and the testbench.",
         "",
         "| port | meaning |",
         "| --- | --- |",
@@ -82,6 +83,9 @@ def readme(hardware: Hardware) -> str:
         lines.append("| `TILE_emit_valid`, `_word` | a result that leaves the array |")
     if hardware.buses:
         lines.append("| `BUS_request`, `_store`, `_address`, `_word`, `_loaded` | data memory; it answers at once |")
+    if hardware.simd_lanes > 1:
+        lines += ["", "A word of a stream, of an output and of memory has the words of all SIMD lanes, that of lane 0 "
+                  "in its lowest bits; `BUS_request`, `_store` and `_address` have a field for each lane."]  # fmt: skip
     lines += ["", "After the last packet wait as many cycles as there are units on the chain, then raise `run`.", ""]
     return "\n".join([*lines, *_unit_tables(hardware)])
 

@@ -586,7 +586,9 @@ def _local_names(arch: Arch, owned: list[int], inputs: list[int]) -> dict[int, s
 def _check_supported(arch: Arch, simd_lanes: int) -> None:
     """Raise ArchError for an array that no hardware is generated for."""
     if simd_lanes > 1 and (arch.banks or arch.register_files or (arch.kind == Kind.REG).any()):
-        raise ArchError(f"array {arch.name!r} has SIMD lanes beside registers or banks; no hardware is generated for it")
+        raise ArchError(
+            f"array {arch.name!r} has SIMD lanes beside registers or banks; no hardware is generated for it"
+        )
     if arch.style == "elastic":
         raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
     for r, kind in enumerate(arch.kind.tolist()):

@@ -9,9 +9,10 @@ Time: two cycles of reset, one packet per cycle, then as many cycles as the chai
 as plusargs: ``+packets``, ``+iterations``, ``+cycles``, ``+stream_words``, ``+memory_words``. With a seed in ``+stall``
 streams have no word, outputs no room and memory no time in random cycles, and the clock of the array stands still until
 they have. Firings are read inside the units by hierarchical names (``array.TILE.fired``), so
-it does not work on a netlist after synthesis. With SIMD lanes a word of a stream or of the trace has the words of all lanes,
-that of lane 0 in the lowest bits, and each further lane has files ``memory_1.hex``, ``memory_1_out.hex`` and so on for
-its own data memory. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
+it does not work on a netlist after synthesis. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
+
+With SIMD lanes a word of a stream or of the trace has the words of all lanes, that of lane 0 in the lowest bits. Each
+further lane has files ``memory_1.hex``, ``memory_1_out.hex`` and so on for a data memory of its own.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ packet as there are units. Ports for streams, emitted results and memory exist o
 from __future__ import annotations
 
 from gridloom.archs.model import Kind
+from gridloom.hardware.parameters import words_text
 from gridloom.hardware.rtl.layout import CHUNK, offset_bits
 from gridloom.hardware.rtl.shapes import Bus, Unit
 from gridloom.hardware.rtl.structure import Hardware, bank_bits
@@ -48,8 +49,7 @@ class _Top:
             self._bank(number)
         self._end_of_chain()
         arch = self.hardware.arch
-        lanes = f", {self.lanes} of them at a time" if self.lanes > 1 else ""
-        comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, words of {self.hardware.width} bits{lanes}."]
+        comment = [f"Array {arch.name}: {len(arch.tiles)} tiles, {words_text(self.hardware.width, self.lanes)}."]
         return module(TOP, comment, self.ports, self.body)
 
     def _control(self) -> None:

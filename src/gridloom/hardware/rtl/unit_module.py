@@ -406,8 +406,8 @@ class _UnitModule:
             loads = {"is_load": f"{self.issue_field('access')} == 2'd1", "loaded": "memory_loaded"}
             self._memory_port()
         names: dict[str, object] = {
-            "W": self.word, **self._lanes, "CMA": int(self.hardware.domain == "cma24"), "OPCODE_BITS": shape.opcode_bits,
-            "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
+            "W": self.word, **self._lanes, "CMA": int(self.hardware.domain == "cma24"),
+            "OPCODE_BITS": shape.opcode_bits, "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
             "DIVIDES_IN": shape.divides_in, "LOAD": shape.load, "SETTLE": shape.settle - shape.issue,
             "READY": shape.issue, "OPS": f"128'h{shape.ops & ~FLOATS:x}",
         }  # fmt: skip

@@ -62,6 +62,8 @@ class System:
     def __post_init__(self) -> None:
         if self.hardware.width > 32:
             raise OptionError(f"width: a system moves words of up to 32 bits, found {self.hardware.width}")
+        if self.hardware.simd_lanes > 1:
+            raise OptionError(f"simd: a system moves one word at a time, found {self.hardware.simd_lanes} SIMD lanes")
 
     @property
     def has_memory(self) -> bool:
