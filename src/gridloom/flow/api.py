@@ -65,6 +65,7 @@ def map(
     init: Placement | None = None,
     pin: Placement | None = None,
     prove: bool = False,
+    split_lanes: bool = False,
     iterations: int = 64,
     progress: Reporter | None = None,
     interrupted: Callable[[], bool] | None = None,
@@ -87,6 +88,7 @@ def map(
     init: a placement that the search starts from
     pin: nodes that stay on the tiles given
     prove: search until the result is proved to be the best there is
+    split_lanes: split the iterations of one loop over the SIMD lanes of the array
     iterations: how many iterations the simulation compares
     progress: is called with the state of the search now and then
     interrupted: is asked now and then; once it returns True the search ends with the best so far
@@ -106,6 +108,7 @@ def map(
             init=init,
             pin=pin,
             prove=prove,
+            split_lanes=split_lanes,
             iterations=iterations,
             progress=progress,
             interrupted=interrupted,

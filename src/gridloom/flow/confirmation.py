@@ -46,10 +46,18 @@ def illegalities(mapping: Mapping) -> list[str]:
 
 
 def metrics(mapping: Mapping) -> dict[str, Any]:
-    """Return the metrics that ``verify`` recomputes from a mapping."""
+    """Return the metrics that ``verify`` recomputes from a mapping.
+
+    On an array with SIMD lanes they also say why one loop cannot be split over them, if so.
+    """
+    from gridloom.transform.lanes import lanes_refusal
     from gridloom.verify import stats
 
-    return dict(stats(mapping).to_dict())
+    found = dict(stats(mapping).to_dict())
+    if "simd" in found:
+        refusal = lanes_refusal(mapping.dfg, found["simd"]["lanes"])
+        found["simd"] |= {"split": False, "split_refused": refusal}
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,8 +110,8 @@ def cosimulate_mapping(
 
     Streams, live-ins and memories are random; each SIMD lane has streams and memories of its own. There are runs of
     ``iterations``, of 2 and of 1 iterations. With a seed in ``stall`` streams, outputs and memory make the array wait
-    in random cycles. MissingExtra when the simulator is not installed; MappingError where the hardware is too small, or a constant does not fit its
-    words. Costs the compilation of the hardware unless a ``bench`` is given.
+    in random cycles. MissingExtra when the simulator is not installed; MappingError where the hardware is too small, or
+    a constant does not fit its words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
     from gridloom.hardware.bitstream.encode import fitted
     from gridloom.hardware.cosimulation import Bench
@@ -137,7 +137,7 @@ def cosimulate_mapping(
 def _expected(
     configuration: Configuration, hardware: Hardware, iterations: int, seed: int
 ) -> list[tuple[Stimulus, Observation]]:
-    """Return a stimulus for each SIMD lane with what is expected: the simulator's word, or the interpreter's for others.
+    """Return a stimulus for each SIMD lane, with what the simulator expects, or the interpreter for other words.
 
     Narrower words wrap earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
     """

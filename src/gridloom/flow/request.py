@@ -48,6 +48,8 @@ class Request:
     pin: Placement | None = None
     #: Go on until what is found is proved to be the best; ``auto`` then takes a mapper that proves.
     prove: bool = False
+    #: Split the iterations of one loop over the SIMD lanes of the array, instead of running a loop in each lane.
+    split_lanes: bool = False
     #: Iterations that the simulation compares.
     iterations: int = 64
     progress: Reporter | None = None

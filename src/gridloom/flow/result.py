@@ -114,6 +114,7 @@ class Result:
             "res_mii": self.bound.res if self.bound else None,
             "rec_mii": self.bound.rec if self.bound else None,
             **{name: self.metrics.get(name) for name in METRICS},
+            **({"simd": self.metrics["simd"]} if "simd" in self.metrics else {}),
             "optimal": bool(found.get("optimal", False)),
             "bound": found.get("bound"),
             "proof": found.get("proof"),

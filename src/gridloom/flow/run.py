@@ -22,6 +22,7 @@ from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.choice import choose, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.inputs import prepare
+from gridloom.flow.lanes import split_alternatives, told_of_split
 from gridloom.flow.loops.alternatives import map_best
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
@@ -43,6 +44,9 @@ def run(request: Request) -> Result:
     check_ii(request.ii, prepared.arch)
     if is_tensor_program(prepared.dfg):
         return run_sections(request, prepared.dfg, prepared.arch, map_graph)
+    if request.split_lanes:
+        rows = split_alternatives(prepared.alternatives, prepared.arch)
+        return told_of_split(map_best(request, rows, prepared.arch, map_graph))
     return map_best(request, prepared.alternatives, prepared.arch, map_graph)
 
 

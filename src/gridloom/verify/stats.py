@@ -46,6 +46,23 @@ class Slots:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Simd:
+    """What the SIMD units of an array make of a mapping."""
+
+    #: Bits of the data path, and the words in it, each of a lane.
+    bits: int
+    lanes: int
+    #: Iterations of the graph that all lanes together start per cycle: lanes over II.
+    elements_per_cycle: float
+    #: Bytes of the memories of one tile: its words, each of ``bits`` bits.
+    tile_memory_bytes: int
+
+    def to_dict(self) -> dict[str, float]:
+        """The field ``simd`` of the JSON object."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """The metrics of one mapping. A figure that the array's style does not have is None."""
 
@@ -76,6 +93,8 @@ class Stats:
     occupancy: float
     #: Modulo arrays: how many issue slots of the computing tiles are taken, and by what. Other styles: None.
     slots: Slots | None = None
+    #: Arrays with a SIMD width: lanes, their rate and the bytes of tile memory. Other arrays: None.
+    simd: Simd | None = None
     #: Elastic: cycles between results, which only the simulator can tell.
     period: float | None = None
 
@@ -90,6 +109,7 @@ class Stats:
             "buffers": {"max": self.buffers_max, "total": self.buffers_total},
             **{name: getattr(self, name) for name in rest},
             "slots": None if self.slots is None else self.slots.to_dict(),
+            **({} if self.simd is None else {"simd": self.simd.to_dict()}),
         }
 
 
@@ -125,6 +145,22 @@ def stats(mapping: Mapping) -> Stats:
         routing_tiles=sum(1 for k in passed - running if arch.tiles[k].kind in ("pe", "cu", "mu", "switch")),
         occupancy=used / len(computing) if computing else 0.0,
         slots=_slots(mapping, computing) if arch.style == "modulo" else None,
+        simd=_simd(mapping),
+    )
+
+
+def _simd(mapping: Mapping) -> Simd | None:
+    """Return the SIMD lanes of a mapping's array; None where the array has no SIMD width."""
+    arch = mapping.arch
+    if arch.simd is None:
+        return None
+    lanes = arch.simd_lanes()
+    words = max((tile.buffer for tile in arch.tiles), default=0)
+    return Simd(
+        bits=arch.simd,
+        lanes=lanes,
+        elements_per_cycle=lanes / max(mapping.ii, 1),
+        tile_memory_bytes=words * arch.simd // 8,
     )
 
 

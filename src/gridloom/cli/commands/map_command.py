@@ -68,6 +68,9 @@ def map_source(
     prove: Annotated[
         bool, typer.Option("--prove", help="Search until the result is proved to be the best there is.")
     ] = False,
+    split_lanes: Annotated[
+        bool, typer.Option("--split-lanes", help="Split the iterations of one loop over the SIMD lanes of the array.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapping to this JSON file.")
     ] = None,
@@ -125,6 +128,7 @@ def map_source(
         init=init,
         pin=pin,
         prove=prove,
+        split_lanes=split_lanes,
     )
     result = _search(request)
     write_and_tell(_texts(result, request, output=output, html=html, svg=svg, spokes=spokes))
@@ -176,9 +180,10 @@ def describe(result: Result) -> str:
         return "\n".join(lines)
     if len(result.sections) > 1:
         graph += f", the longest of {sum(item.count for item in result.sections)} sections"
+    simd = record.get("simd")
     lines = [
         f"mapped: {graph} onto {result.arch.name} {how}{cut}",
-        "  legal, and simulated to compute what the graph computes",
+        "  legal, and simulated to compute what the graph computes" + (" in every SIMD lane" if simd else ""),
     ]
     # What the front end has to say of a loop: which restrict would set its accesses free.
     remarks = [f"note: {line}" for line in (*result.dfg.notes.splitlines()[1:], *result.remarks)]
@@ -217,7 +222,23 @@ def metric_lines(record: dict[str, Any]) -> list[str]:
         [("slots", _slot_words(record["slots"]))],
     ]
     lines = [", ".join(f"{name} {value}" for name, value in row if value is not None) for row in rows]
-    return [line for line in lines if line]
+    return [line for line in lines if line] + simd_lines(record.get("simd"))
+
+
+def simd_lines(simd: dict[str, Any] | None) -> list[str]:
+    """The SIMD lanes of an array in words: what they compute, and whether one loop can be split over them."""
+    if simd is None:
+        return []
+    rate = f"{simd['elements_per_cycle']:.4g} elements per cycle"
+    memory = f"{simd['tile_memory_bytes']} bytes of memory per tile"
+    lines = [f"SIMD width {simd['bits']}: {simd['lanes']} lanes, {rate}, {memory}"]
+    if simd["split"]:
+        lines.append(f"one loop is split over the lanes: lane k runs iterations k, k + {simd['lanes']}, ...")
+    elif simd["split_refused"]:
+        lines.append(f"each lane runs a loop of its own: {simd['split_refused']}")
+    elif simd["lanes"] > 1:
+        lines.append("each lane runs a loop of its own; one loop can be split over them with --split-lanes")
+    return lines
 
 
 def _slot_words(slots: dict[str, int] | None) -> str | None:
@@ -266,4 +287,5 @@ def command_line(request: Request) -> str:
     for key, value in request.settings.items():
         words += ["--set", f"{key}={value}"]
     words += ["--prove"] if request.prove else []
+    words += ["--split-lanes"] if request.split_lanes else []
     return shlex.join(words)

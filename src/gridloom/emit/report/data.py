@@ -176,6 +176,12 @@ _NAMES: Final = {
     "slots total": "slots in all",
     "slots ops": "slots for operations",
     "slots moves": "slots for moves",
+    "simd bits": "SIMD width in bits",
+    "simd lanes": "SIMD lanes",
+    "simd elements_per_cycle": "elements per cycle in all lanes",
+    "simd tile_memory_bytes": "bytes of memory per tile",
+    "simd split": "one loop is split over the lanes",
+    "simd split_refused": "each lane runs a loop of its own, since",
     "width": "columns used",
     "height": "rows used",
 }

@@ -11,7 +11,7 @@ from gridloom.mapping.model import Mapping
 REPORTED: Final = (
     "mapper", "seed", "seconds", "ii", "mii", "res_mii", "rec_mii", "latency", "period", "throughput", "wirelength",
     "longest_wire", "placed_wirelength", "buffers", "width", "height", "tiles_used", "routing_tiles", "occupancy",
-    "slots", "optimal", "bound", "proof", "found_by",
+    "slots", "simd", "optimal", "bound", "proof", "found_by",
 )  # fmt: skip
 #: Those that mean something where there is no mapping.
 _OF_A_FAILURE: Final = ("mapper", "seed", "seconds", "mii", "res_mii", "rec_mii")
@@ -34,7 +34,7 @@ def result_page(result: Result, *, command: str = "") -> str:
         if result.bound is not None and result.bound.explanations:
             stats["MII because"] = "; ".join(result.bound.explanations)
         return failure_report(result.dfg, result.arch, result.failure, stats=stats, command=command, source=source)
-    stats = {name: record[name] for name in REPORTED if record[name] is not None}
+    stats = {name: record[name] for name in REPORTED if record.get(name) is not None}
     if result.bound is not None and result.bound.explanations:
         stats["MII because"] = "; ".join(result.bound.explanations)
     return html_report(

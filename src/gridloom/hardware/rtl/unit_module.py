@@ -407,9 +407,9 @@ class _UnitModule:
             self._memory_port()
         names: dict[str, object] = {
             "W": self.word, **self._lanes, "CMA": int(self.hardware.domain == "cma24"),
-            "OPCODE_BITS": shape.opcode_bits, "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product, "DIVISION": shape.division,
-            "DIVIDES_IN": shape.divides_in, "LOAD": shape.load, "SETTLE": shape.settle - shape.issue,
-            "READY": shape.issue, "OPS": f"128'h{shape.ops & ~FLOATS:x}",
+            "OPCODE_BITS": shape.opcode_bits, "LATENCY_BITS": self._latency_bits, "PRODUCT": shape.product,
+            "DIVISION": shape.division, "DIVIDES_IN": shape.divides_in, "LOAD": shape.load,
+            "SETTLE": shape.settle - shape.issue, "READY": shape.issue, "OPS": f"128'h{shape.ops & ~FLOATS:x}",
         }  # fmt: skip
         if shape.floats:
             names |= {"SINGLE": shape.single, "FLOATS": f"128'h{shape.floats:x}"}
