@@ -31,7 +31,7 @@ def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
     def find(mapping: Mapping, width: int = 32) -> Bench:
         parameters = fitted(configure(mapping), HardwareParameters(width=width))
-        key = mapping.arch.fingerprint, parameters
+        key = mapping.arch.fingerprint, mapping.arch.simd, parameters
         if key not in benches:
             folder = tmp_path_factory.mktemp("bench")
             benches[key] = Bench(Hardware(mapping.arch, parameters), folder=folder)
