@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.hand_mappings import mesh_local, streaming_engine_distance
+from tests.simd_cases import widened
 
 from gridloom.emit.spoke_ram import spoke_ram
 from gridloom.errors import MappingError
@@ -34,6 +35,12 @@ def test_instructions_of_a_tile_are_numbered_by_spoke() -> None:
     assert [(found[n]["tile"], found[n]["instruction"]) for n in ("n1", "n4", "n2", "n6")] == [
         ("t_2", 0), ("t_2", 1), ("t_4", 0), ("t_4", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("simd", [32, 512])
+def test_the_width_of_the_data_path_changes_no_entry(simd: int) -> None:
+    mapping = streaming_engine_distance()
+    assert spoke_ram(widened(mapping, simd)) == spoke_ram(mapping)
 
 
 def test_other_arrays_have_no_spoke_ram() -> None:

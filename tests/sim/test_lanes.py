@@ -34,7 +34,9 @@ def test_every_lane_computes_what_the_interpreter_says(number: int, simd: int, i
     shown = run_lanes(configure(mapping), [stimulus for stimulus, _ in drawn])
     assert len(shown) == simd // 32
     # Random streams of the same length are never the same.
-    assert len({stimulus.streams["x"].tobytes() + stimulus.streams["y"].tobytes() for stimulus, _ in drawn}) == simd // 32
+    assert (
+        len({stimulus.streams["x"].tobytes() + stimulus.streams["y"].tobytes() for stimulus, _ in drawn}) == simd // 32
+    )
     for (stimulus, _), observed in zip(drawn, shown, strict=True):
         assert same(observed, Interpreter(mapping.dfg).run(stimulus))
 

@@ -78,3 +78,20 @@ def test_names_that_do_not_exist_are_passed_over():
 def test_empty_mapping_has_metrics():
     found = stats(replace(made.mesh(), arch=build("mesh:1x1"), instances=(), routes=()))
     assert (found.latency, found.width, found.height, found.occupancy) == (0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "lanes", "size"),
+    [("simd=512", 16, 65_536), ("simd=512,words=1024", 16, 131_072), ("simd=64,tile_memory=3", 2, 24)],
+)
+def test_a_simd_width_gives_lanes_their_rate_and_bytes_of_tile_memory(text: str, lanes: int, size: int) -> None:
+    mapping = made.LEGAL["streaming"]()
+    wide = replace(mapping, arch=build(f"streaming-engine:{len(mapping.arch.tiles)},{text}"))
+    found = stats(wide).to_dict()["simd"]
+    bits = 32 * lanes
+    rate = lanes / mapping.ii
+    assert found == {"bits": bits, "lanes": lanes, "elements_per_cycle": rate, "tile_memory_bytes": size}
+
+
+def test_other_arrays_have_no_field_about_lanes() -> None:
+    assert all("simd" not in stats(make()).to_dict() for make in made.LEGAL.values())

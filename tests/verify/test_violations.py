@@ -341,6 +341,7 @@ DAMAGED: dict[str, list[Callable[[], Mapping]]] = {
     ],
     "tile-memory-size": [
         lambda: engine([("a", ("v", "w"))], {"a": ("t_0", 0)}, "streaming-engine:8,tile_memory=1"),
+        lambda: engine([("a", ("v", "w"))], {"a": ("t_0", 0)}, "streaming-engine:8,memories=1,words=1,simd=512"),
     ],
     "flow-starts-apart": [lambda: engine([("a", ()), ("b", ())], {"a": ("t_0", 0), "b": ("t_0", 1)})],
     "siblings-apart": [

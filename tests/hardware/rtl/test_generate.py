@@ -20,7 +20,7 @@ from gridloom.hardware.rtl.structure import Hardware
 SMALL = (
     "mesh:2x2", "mesh:1x1", "chess:3x3,io=border", "hex:3x2,mul=checkerboard,fifo=2", "onehop:3x3,fifo=0",
     "torus:2x2", "torus:1x2,operands=2,regs=1", "torus:2x2,file=central,regs=3", "torus:2x2,regs=0,bus=none",
-    "torus:2x3,memory=none", "streaming-engine:4", "vpcma:2x2", "vpcma:3x4",
+    "torus:2x3,memory=none", "streaming-engine:4", "streaming-engine:3,simd=64", "vpcma:2x2", "vpcma:3x4",
     "hycube:2x2", "hycube:2x3,regs=2", "hycube:1x2,regs=0,hops=1", "hycube:2x2,moves=false,memory=none",
 )  # fmt: skip
 LARGE = ("mesh:8x8", "onehop:8x8", "chess:8x8", "hex:8x8", "torus:4x4", "streaming-engine:16", "vpcma")
