@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
 QUICK = ("--effort", "2000", "--seed", "1")
@@ -73,3 +75,23 @@ def test_check_measures_lanes_of_a_saved_mapping(gridloom):
     gridloom("map", "kernel:distance", "--arch", WIDE, *QUICK, "-o", "m.json")
     measured = gridloom("check", "m.json", "--json").record["metrics"]["simd"]
     assert (measured["lanes"], measured["tile_memory_bytes"], measured["split_refused"]) == (16, 65_536, None)
+
+
+def test_simulate_says_in_how_many_lanes_values_are_the_same(gridloom):
+    gridloom("map", "kernel:distance", "--arch", WIDE, *QUICK, "-o", "m.json")
+    done = gridloom("simulate", "m.json", "--iterations", "10")
+    assert done.out.startswith(f"the same values: distance on {WIDE}, 10 iterations in each of 16 SIMD lanes, ")
+    assert gridloom("simulate", "m.json", "--json").record["lanes"] == 16
+
+
+@pytest.mark.tools
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="the extra c is not installed")
+def test_a_c_loop_whose_accesses_are_streams_is_split(gridloom, tmp_path):
+    (tmp_path / "scale.c").write_text(
+        "void scale(int n, int *restrict x, int *restrict y) { for (int i = 0; i < n; i++) y[i] = 3 * x[i]; }\n"
+    )
+    arguments = ("--arch", WIDE, *QUICK, "--split-lanes")
+    assert gridloom("map", "scale.c:scale,memory=streams", *arguments, "--json").record["simd"]["split"] is True
+    refused = gridloom("map", "scale.c:scale", *arguments)
+    assert refused.status == 2
+    assert "is carried over 1 iteration to" in refused.err

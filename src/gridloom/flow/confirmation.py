@@ -71,6 +71,8 @@ class Simulation:
     asked: int = 0
     #: Trip counts of all runs, that one among them.
     trip_counts: tuple[int, ...] = ()
+    #: SIMD lanes that ran, each on values of its own.
+    lanes: int = 1
     period: float | None = None
 
     @property
@@ -108,6 +110,7 @@ def _told(verdict: Verdict) -> Simulation:
         cycles=verdict.cycles,
         asked=verdict.asked,
         trip_counts=verdict.trip_counts,
+        lanes=verdict.lanes,
         period=verdict.period,
     )
 

@@ -10,7 +10,7 @@ import pytest
 from tests.hardware.rtl.test_generate import lint
 
 from gridloom.archs import build
-from gridloom.archs.described.writing import describe
+from gridloom.archs.described.graph_form import describe_graph
 from gridloom.errors import ArchError, OptionError
 from gridloom.explore.hardware import cost
 from gridloom.hardware.parameters import HardwareParameters
@@ -105,11 +105,7 @@ def test_the_area_model_does_not_guess_at_lanes() -> None:
 
 
 def test_lanes_beside_registers_are_refused() -> None:
-    described = describe(build("torus:2x2,file=central"))
-    if "graph" not in described:
-        from gridloom.archs.described.graph_form import describe_graph
-
-        described = describe_graph(build("torus:2x2,file=central"))
+    described = describe_graph(build("torus:2x2,file=central"))
     described["graph"]["simd"] = 64
     with pytest.raises(ArchError) as error:
         Hardware(build(described))

@@ -48,7 +48,7 @@ class StreamingEngineParameters:
     memories: int = 2
     #: Words of each of them, 0 to 1048576; the published device has 512 to 1024. A variable takes one.
     words: int = 512
-    #: Words of a tile's memories together, instead of `memories` times `words`; null: that product.
+    #: Words of a tile's memories together, instead of ``memories`` times ``words``; null: that product.
     tile_memory: int | None = None
     #: Entries of a tile's instruction RAM: different ops on a tile; spokes with the same op share one. null: no limit.
     instructions: int | None = None

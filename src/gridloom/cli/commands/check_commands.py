@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -96,11 +96,13 @@ def simulate(
     wrong = list(outcome.findings)
     if as_json:
         record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
-        more = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
+        more: dict[str, Any] = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
+        more |= {"lanes": outcome.lanes} if outcome.lanes > 1 else {}
         print(json.dumps({**record, **more, "mismatches": wrong, **outcome.rate}))
         return int(bool(wrong))
     count = f"{outcome.iterations} iteration{'s' if outcome.iterations != 1 else ''}"
-    length = f"{count}, {outcome.cycles} cycles"
+    lanes = f" in each of {outcome.lanes} SIMD lanes" if outcome.lanes > 1 else ""
+    length = f"{count}{lanes}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
     print(f"{'different values' if wrong else 'the same values'}: {title}")
     if outcome.iterations < outcome.asked:
