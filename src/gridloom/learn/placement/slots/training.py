@@ -6,10 +6,6 @@ step, so the mean return of the others at that step is the baseline, and no crit
 node adds to the longest path, to link clashes and to missing registers; the last one corrects the sum to the price of
 the whole placement as the annealer counts it.
 
-A search goes on from the best of many boards and drops the others, so boards are also judged by what they add to the
-expected best of ``best_of`` boards (:mod:`gridloom.learn.placement.slots.best_of`). The weight of this part grows from
-0 in the first quarter of the training, since the best of few boards says little as long as all are bad.
-
 Training begins from the hand-written rank (its linear term) with small random layers beside it. Random numbers come
 from (seed, iteration) alone, so a run that continues draws what one that was never stopped would have drawn.
 """
@@ -29,7 +25,6 @@ import torch
 from torch import Tensor
 
 from gridloom.learn.placement.checkpoint import Checkpointed
-from gridloom.learn.placement.slots.best_of import marginal_gains
 from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
 from gridloom.learn.placement.slots.play_kernel import Record, play
 from gridloom.learn.placement.slots.policy import (
@@ -55,9 +50,6 @@ _DECISIONS = 400
 #: count for more than the price at the end, and mislead.
 _DISCOUNT = 1.0
 
-#: A stuck board counts with so many longest paths.
-_STUCK = 20.0
-
 #: Training begins from this share of the hand-written rank, whose choices are too sure to learn from.
 _FLAT = np.float32(0.4)
 
@@ -69,10 +61,7 @@ class SlotTrainingConfig:
     iterations: int = 300
     #: Graphs per iteration, and boards of each.
     graphs: int = 8
-    boards: int = 24
-    #: Boards of which a search keeps the best (all, where there are fewer), and the weight of what a board adds to it.
-    best_of: int = 8
-    best_weight: float = 0.7
+    boards: int = 16
     #: First learning rate, which falls linearly to a twentieth.
     rate: float = 1e-3
     #: Passes over the decisions, how far the ratio may leave 1, weight of the entropy.
@@ -81,11 +70,7 @@ class SlotTrainingConfig:
     entropy: float = 0.01
 
     def __post_init__(self) -> None:
-        check_settings(
-            self,
-            at_least={"iterations": 1, "graphs": 1, "boards": 2, "epochs": 1, "best_of": 2},
-            shares=("best_weight",),
-        )
+        check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 2, "epochs": 1})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,14 +97,8 @@ def first_weights(seed: int) -> SlotWeights:
     return {**drawn, "direct": _FLAT * rank_slots()["direct"], "new_tile": rank_slots()["new_tile"]}
 
 
-def collect(
-    task: StrictTask, weights: SlotWeights, boards: int, seed: int, *, best_of: int = 2, best_weight: float = 0.0
-) -> Played | None:
-    """Play boards of a task at temperature 1; None where all of them are stuck in the first step.
-
-    Advantages are the share ``best_weight`` of what a board adds to the best of ``best_of`` boards, the same in all of
-    its steps, and for the rest the return from a step on above the mean.
-    """
+def collect(task: StrictTask, weights: SlotWeights, boards: int, seed: int) -> Played | None:
+    """Play boards of a task at temperature 1; None where all of them are stuck in the first step."""
     problem, ii = task.problem, task.ii
     graph = graph_of(problem, task.order)
     count, slots = problem.size, problem.tiles * ii
@@ -140,10 +119,7 @@ def collect(
         returns[:, k] += _DISCOUNT * returns[:, k + 1]
     advantage = returns - returns.mean(axis=0, keepdims=True)
     advantage = np.clip(advantage / (advantage[made].std() + 1e-3), -4, 4)
-    capped = np.minimum(cost, _STUCK * graph.floor) / graph.floor - 1
-    if best_weight > 0:
-        added = np.clip(marginal_gains(-np.log(capped + 1), min(best_of, boards)), -4, 4)
-        advantage = (1 - best_weight) * advantage + best_weight * added[:, None]
+    capped = np.minimum(cost, 20.0 * graph.floor) / graph.floor - 1
     keep = torch.from_numpy(made.reshape(-1))
     return Played(
         inputs=inputs_of(problem, graph),
@@ -226,13 +202,8 @@ class SlotTraining(Checkpointed):
         tasks = [draw_strict(rng) for _ in range(c.graphs)]
         seeds = [int(rng.integers(1 << 31)) for _ in tasks]
         # Play is compiled and holds no lock, so that two threads use two cores; the order of results is that of tasks.
-        weight = c.best_weight * min(1.0, 4 * self.iteration / c.iterations)
         with ThreadPoolExecutor(max_workers=2) as pool:
-            jobs = [
-                pool.submit(collect, task, weights, c.boards, seed, best_of=c.best_of, best_weight=weight)
-                for task, seed in zip(tasks, seeds)
-            ]
-            played = [job.result() for job in jobs]
+            played = list(pool.map(lambda one: collect(one[0], weights, c.boards, one[1]), zip(tasks, seeds)))
         kept = [one for one in played if one is not None]
         parts = [self._improve(kept, rng) for _ in range(c.epochs)]
         self.iteration += 1
@@ -286,7 +257,7 @@ class SlotTraining(Checkpointed):
             graph = graph_of(task.problem, task.order)
             cost = float(_costs(task, graph, weights, np.zeros(1, dtype=np.float32), 0, nothing_kept())[0])
             stuck += cost >= 1e9
-            excess.append(min(cost, _STUCK * graph.floor) / graph.floor - 1)
+            excess.append(min(cost, 20.0 * graph.floor) / graph.floor - 1)
         return round(float(np.mean(excess)), 4), stuck / len(self.checks)
 
     def _note(self, row: dict[str, Any]) -> None:
