@@ -1,13 +1,14 @@
 """What makes the learning of placements work: figures over several seeds, each with its command.
 
-    python benchmarks/streaming_figures.py size      # attention beside MLPs, by number of nodes
-    python benchmarks/streaming_figures.py ifft      # sample efficiency on the IFFT loop
-    python benchmarks/streaming_figures.py order     # topological, reverse and random order, 15 nodes
+    python benchmarks/streaming_figures.py size      # graph attention beside MLPs, by number of nodes (figure 6)
+    python benchmarks/streaming_figures.py ifft      # sample efficiency on the IFFT loop (figure 7)
+    python benchmarks/streaming_figures.py order     # topological, reverse and random order, 15 nodes (figure 8)
     python benchmarks/streaming_figures.py masking   # illegal actions masked, or punished
     python benchmarks/streaming_figures.py reuse     # shipped weights as they are, fine-tuned, and from scratch
 
 Policies are trained on one graph from scratch unless said otherwise. The files ppo-NAME.json and ppo-NAME.svg are
-written into --folder; --quick makes runs that are too short for conclusions.
+written into --folder, with what each curve still gains at its end (``gain``, from the last but one to the last fifth of
+the iterations); --quick makes runs that are too short for conclusions.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ import torch
 from gridloom.emit.plots.chart import ticks
 from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.published.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.published.torch_policies import Arrays, Policy, StateMlp, make_policy
+from gridloom.learn.placement.published.torch_policies import Arrays, Policy, PublishedActor, StateMlp, make_policy
 from gridloom.learn.placement.published.training import load_policy
 from gridloom.learn.placement.training_graphs import engine, problem_of
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 Curve = list[float]
+
+#: The published actor, its baseline of MLPs, and a policy that sees described slots.
+POLICIES = ("gga", "state", "attention")
 COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#8e6c8a")
 
 
@@ -54,11 +58,10 @@ class Unmasked(StateMlp):
 
 
 def policy_for(kind: str, problem: SpokesProblem, ii: int) -> Policy:
-    """Return a policy with random weights; the state's MLPs have the size of the problem."""
+    """Return a policy with random weights; those over the published state have the size of the problem."""
     sizes = {"slots": problem.tiles * ii, "nodes": problem.size}
-    if kind == "unmasked":
-        return Unmasked(**sizes)
-    return StateMlp(**sizes) if kind == "state" else make_policy(kind)
+    sized: dict[str, Callable[..., Policy]] = {"unmasked": Unmasked, "state": StateMlp, "gga": PublishedActor}
+    return sized[kind](**sizes) if kind in sized else make_policy(kind)
 
 
 def run(
@@ -103,7 +106,7 @@ def fresh(kind: str) -> Callable[[SpokesProblem], Policy]:
 
 def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     """Return the best cycles after equal numbers of decisions, by number of nodes."""
-    kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
+    kinds = {name: fresh(name) for name in POLICIES}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     rows: dict[str, dict[str, Curve]] = {name: {} for name in kinds}
     for nodes, tiles, inputs in ((10, 16, 4), (15, 16, 4), (20, 16, 4), (40, 64, 8), (50, 64, 8)):
@@ -118,14 +121,25 @@ def size(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
 def curves(found: dict[str, list[tuple[Curve, Curve]]]) -> dict[str, dict[str, Curve]]:
     """Return iteration -> mean cycles of each seed."""
     return {
-        name: {str(k + 1): [mean[k] for mean, _ in seeds] for k in range(len(seeds[0][0]))}
+        name: {str(k + 1): [round(mean[k], 2) for mean, _ in seeds] for k in range(len(seeds[0][0]))}
         for name, seeds in found.items()
     }
 
 
+def gains(data: dict[str, dict[str, Curve]]) -> dict[str, float]:
+    """Return for each curve by how much its mean falls from the last but one to the last fifth, as a share."""
+    found: dict[str, float] = {}
+    for name, rows in data.items():
+        means = [float(np.nanmean(row)) for row in rows.values() if not np.isnan(row).all()]
+        fifth = max(1, len(means) // 5)
+        before, last = np.mean(means[-2 * fifth : -fifth] or means), np.mean(means[-fifth:])
+        found[name] = round(float(1 - last / before), 4)
+    return found
+
+
 def ifft(s: Setting) -> tuple[dict[str, dict[str, Curve]], str]:
     """Return the mean cycles by iteration on the IFFT loop."""
-    kinds = {name: fresh(name) for name in ("attention", "mlp", "state")}
+    kinds = {name: fresh(name) for name in POLICIES}
     options = dict.fromkeys(kinds, BoardOptions(reward="bound"))
     return curves(runs("kernel:ifft", 16, kinds, options, s)), "iteration"
 
@@ -209,7 +223,8 @@ def svg(data: dict[str, dict[str, Curve]], axis: str, title: str) -> str:
         y = f.y(mark)
         lines.append(f'<path d="M64,{y:.1f} H504" stroke="#ddd"/>')
         lines.append(f'<text x="56" y="{y + 4:.1f}" text-anchor="end" fill="#444">{mark:g}</text>')
-    for x in f.xs if len(f.xs) < 8 else [x for x in f.xs if x == 1 or x % (5 if len(f.xs) > 16 else 2) == 0]:
+    step = 10 ** int(np.log10(len(f.xs))) // 2 if len(f.xs) > 16 else 2
+    for x in f.xs if len(f.xs) < 8 else [x for x in f.xs if x == 1 or x % step == 0]:
         lines.append(f'<text x="{f.x(x):.1f}" y="342" text-anchor="middle" fill="#444">{x:.0f}</text>')
     for k, (name, rows) in enumerate(data.items()):
         lines += _line(f, k, name, [(float(x), row) for x, row in rows.items() if not np.isnan(row).all()])
@@ -234,11 +249,11 @@ def _line(f: Frame, k: int, name: str, kept: list[tuple[float, Curve]]) -> list[
 
 
 FIGURES = {
-    "size": (size, Setting(30, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
-    "ifft": (ifft, Setting(16, 24, 3), "Mean cycles while learning to place the IFFT loop"),
-    "order": (order, Setting(40, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
-    "masking": (masking, Setting(40, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
-    "reuse": (reuse, Setting(8, 24, 3), "Weights of other graphs reused, 50 nodes on 64 tiles"),
+    "size": (size, Setting(240, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
+    "ifft": (ifft, Setting(300, 64, 3), "Mean cycles while learning to place the IFFT loop"),
+    "order": (order, Setting(400, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
+    "masking": (masking, Setting(400, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
+    "reuse": (reuse, Setting(150, 24, 3), "Weights of other graphs reused, 50 nodes on 64 tiles"),
 }
 
 
@@ -255,8 +270,12 @@ def main() -> None:
     args.folder.mkdir(parents=True, exist_ok=True)
     kept = args.folder / f"ppo-{args.figure}.json"
     if not args.redraw:
-        data, axis = make(Setting(2, 8, 1) if args.quick else setting)
-        kept.write_text(json.dumps({"axis": axis, "data": data}) + "\n", encoding="utf-8")
+        setting = Setting(2, 8, 1) if args.quick else setting
+        data, axis = make(setting)
+        made = {"axis": axis, "iterations": setting.iterations, "boards": setting.boards, "data": data}
+        if axis == "iteration":
+            made["gain"] = gains(data)
+        kept.write_text(json.dumps(made) + "\n", encoding="utf-8")
     read = json.loads(kept.read_text(encoding="utf-8"))
     picture = svg(read["data"], read["axis"], title)
     (args.folder / f"ppo-{args.figure}.svg").write_text(picture, encoding="utf-8")

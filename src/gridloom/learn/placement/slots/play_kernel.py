@@ -46,6 +46,9 @@ CLASH, STUCK = 3.0, 8.0
 #: Cycles that count as 1 in rewards.
 SCALE = 6.0
 
+#: Widths of the two layers over slots; constants, so that compiled loops over them are unrolled.
+WIDE, SECOND = 32, 16
+
 #: Nodes times slots of a board that is played in about a tenth of a second.
 SOON = 100_000
 
@@ -81,38 +84,32 @@ class Record(NamedTuple):
 @_fast
 def logits_of(net: Net, n: int, seen: Floats, rows: Floats, legal: Bools, tiles_weight: float, hidden: Floats,
               out: Floats) -> None:  # fmt: skip
-    """Write the logits of the legal slots; ``hidden`` is scratch of [3, widest layer]."""
-    width, second = net.slot.shape[1], net.second.shape[1]
-    base, first, last = hidden[0], hidden[1], hidden[2]
+    """Write the logits of the legal slots; ``hidden`` is scratch of [2, WIDE]."""
+    base, first = hidden[0], hidden[1]
     if not net.plain:
-        for h in range(width):
+        for h in range(WIDE):
             base[h] = net.context[n, h]
-        for k in range(len(seen)):
+        for k in range(SURVEY):
             x = seen[k]
-            for h in range(width):
+            for h in range(WIDE):
                 base[h] += x * net.board[k, h]
     for k in range(len(legal)):
         if not legal[k]:
             continue
         total = -net.new_tile * tiles_weight * rows[k, 12]
-        for f in range(rows.shape[1]):
+        for f in range(FEATURES):
             total += rows[k, f] * net.direct[f]
         if not net.plain:
-            for h in range(width):
-                first[h] = base[h]
-            for f in range(rows.shape[1]):
-                x = rows[k, f]
-                for h in range(width):
-                    first[h] += x * net.slot[f, h]
-            for h in range(second):
-                last[h] = net.bias[h]
-            for f in range(width):
-                x = first[f]
-                if x > 0:
-                    for h in range(second):
-                        last[h] += x * net.second[f, h]
-            for h in range(second):
-                total += max(last[h], np.float32(0.0)) * net.score[h]
+            for h in range(WIDE):
+                x = base[h]
+                for f in range(FEATURES):
+                    x += rows[k, f] * net.slot[f, h]
+                first[h] = max(x, np.float32(0.0))
+            for h in range(SECOND):
+                x = net.bias[h]
+                for f in range(WIDE):
+                    x += first[f] * net.second[f, h]
+                total += max(x, np.float32(0.0)) * net.score[h]
         out[k] = total
 
 
@@ -206,7 +203,7 @@ def play(
     legal = np.zeros(slots, dtype=np.bool_)
     out = np.zeros(slots, dtype=np.float32)
     seen = np.zeros(SURVEY, dtype=np.float32)
-    hidden = np.zeros((3, max(net.slot.shape[1], net.second.shape[1])), dtype=np.float32)
+    hidden = np.zeros((2, WIDE), dtype=np.float32)
     issue, later = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
     owner, price = np.zeros((slots // ii * 4, ii), dtype=np.int32), np.zeros((slots // ii * 4, ii), dtype=np.int32)
     steps = np.zeros((max(1, len(tables.wire_source)), slots // ii), dtype=np.int32)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gridloom.errors import OptionError
 from gridloom.learn.placement.published.boards import tails
 from gridloom.learn.placement.slots.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.learn.placement.slots.play_kernel import Net
+from gridloom.learn.placement.slots.play_kernel import SECOND, WIDE, Net
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.problem import SpokesProblem
@@ -29,8 +29,8 @@ from gridloom.mappers.spokes.search import longest_path
 Floats = NDArray[np.float32]
 Order = Literal["depth", "topological"]
 
-#: Features of a node, width of the graph network, rounds, widths of the two layers over slots.
-NODE, WIDTH, ROUNDS, SLOT, SECOND = 10, 24, 3, 32, 16
+#: Features of a node, width of the graph network, rounds.
+NODE, WIDTH, ROUNDS = 10, 24, 3
 
 #: The hand-written rank as weights of the slot's description: grow no path, issue early, wait little, share no link.
 RANK: Final[tuple[float, ...]] = (
@@ -44,11 +44,11 @@ SHAPES: Final = {
     "first_bias": (WIDTH,),
     **{f"round{k}_{part}": (WIDTH, WIDTH) for k in range(ROUNDS) for part in ("self", "operands", "readers", "rivals")},
     **{f"round{k}_bias": (WIDTH,) for k in range(ROUNDS)},
-    "context": (WIDTH + NODE, SLOT),
-    "context_bias": (SLOT,),
-    "board": (SURVEY, SLOT),
-    "slot": (FEATURES, SLOT),
-    "second": (SLOT, SECOND),
+    "context": (WIDTH + NODE, WIDE),
+    "context_bias": (WIDE,),
+    "board": (SURVEY, WIDE),
+    "slot": (FEATURES, WIDE),
+    "second": (WIDE, SECOND),
     "second_bias": (SECOND,),
     "score": (SECOND,),
     "direct": (FEATURES,),
