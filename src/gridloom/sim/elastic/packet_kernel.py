@@ -73,6 +73,7 @@ from gridloom.sim.elastic.packet_tables import (
     STARVED,
     T_EVERY,
     U_FIRED,
+    U_GOAL,
     U_LOOKED,
     U_REASON,
     U_REPEATS,
@@ -358,6 +359,9 @@ def _iteration(agenda: Agenda, network: Network, record: Record, limits: Limits,
     """Note that a unit has done an iteration; the run ends with the last one."""
     units, cycle = network.units, agenda.numbers[N_CYCLE]
     iteration = units[u, U_FIRED] // units[u, U_REPEATS]
+    if iteration == 1:
+        record.blocks[u, 0] = cycle
+    record.blocks[u, 1] = cycle
     if iteration >= len(record.finish):
         return
     record.done[iteration] += 1
@@ -386,7 +390,7 @@ def _unit(
             _iteration(agenda, network, record, limits, u)
             if agenda.numbers[N_STATUS] != GOES_ON:
                 return
-    if units[u, U_UNTIL] >= 0 or units[u, U_FIRED] >= limits.cap * units[u, U_REPEATS]:
+    if units[u, U_UNTIL] >= 0 or units[u, U_FIRED] >= units[u, U_GOAL]:
         return
     lack = _lacking(agenda, network, hops, tree_table, limits.waiting, u)
     if lack != units[u, U_REASON]:
@@ -522,7 +526,7 @@ def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
 def run_packets(
     limits: Limits, network: Network, trees: Trees, tree_table: Words, tree_unit: Words, record: Record
 ) -> int:
-    """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
+    """Run until all units have done ``last`` iterations, none more than its goal; returns what the run came to.
 
     Fills the record. The run ends with ``DONE``, with ``DEADLOCK`` when no event is left, with ``OUT_OF_TIME`` after
     ``max_cycles``, and with ``OUT_OF_CELLS`` when more events wait than the pool holds. O(firings + packets * hops).

@@ -34,7 +34,8 @@ F_PACE: Final = 14
 F_COLUMNS: Final = 16
 
 # Columns of the unit table: cycles of a firing, firings of an iteration; then the cycle in which its firing ends (-1:
-# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at.
+# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at; and the
+# firings after which it begins no more.
 U_WORK: Final = 0
 U_REPEATS: Final = 1
 U_UNTIL: Final = 2
@@ -42,6 +43,7 @@ U_SINCE: Final = 3
 U_REASON: Final = 4
 U_FIRED: Final = 5
 U_LOOKED: Final = 6
+U_GOAL: Final = 7
 U_COLUMNS: Final = 8
 
 # Columns of the table of resources: pace, latency, rests (every, cycles, phase); the cycle from which it is free, the
@@ -103,12 +105,10 @@ LONG_AGO: Final = -(1 << 40)
 class Limits(NamedTuple):
     """How far a run goes.
 
-    ``first`` is less than ``last``, and ``last`` at most ``cap``, or the run ends as a deadlock when all units have
-    reached the cap.
+    ``first`` is less than ``last``. A run whose units reach their goals before ``last`` ends when nothing moves any
+    more, like a deadlock.
     """
 
-    #: No unit does more iterations than this.
-    cap: int
     #: The iterations between whose ends links and units are measured.
     first: int
     last: int
@@ -145,6 +145,8 @@ class Record(NamedTuple):
     #: The cycle in which each iteration was done by all units, and how many units have done it.
     finish: Words
     done: Words
+    #: Unit -> the cycle in which its first iteration was done, and its latest; -1: none yet.
+    blocks: Words
     #: Cycles of units and resources by what they did.
     usage: Words
     link_usage: Words
