@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gridloom.dfg.model import Dfg, Edge
-from gridloom.dfg.rates import edge_tokens, taken
+from gridloom.dfg.rates import edge_tokens
 from gridloom.errors import SimulationError
 
 
@@ -92,8 +92,12 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Progra
         begins[dfg.index[e.target]] - begins[dfg.index[e.source]] - (e.target in start.held) if e.distance == 0 else 0
         for e in dfg.edges
     ]
+    edges = tuple(
+        _held(e, start.blocks * tokens, start.blocks * counts[dfg.index[e.target]]) if e.target in start.held else e
+        for e, tokens in zip(dfg.edges, carried)
+    )
     return Program(
-        dfg=replace(dfg, edges=tuple(_held(e, start.blocks) if e.target in start.held else e for e in dfg.edges)),
+        dfg=replace(dfg, edges=edges),
         counts=counts,
         blocks=[start.blocks * (start.samples + last - begin) for begin in begins],
         dropped=[wait * start.blocks * tokens for wait, tokens in zip(waits, carried)],
@@ -117,8 +121,6 @@ def passes(dfg: Dfg, held: frozenset[str]) -> list[int]:
     return begins
 
 
-def _held(edge: Edge, blocks: int) -> Edge:
-    """Return an edge whose target takes a sample at once; its buffer holds samples where it held blocks."""
-    takes = taken(edge) * blocks
-    room = None if edge.room is None else edge.room * blocks
-    return replace(edge, takes=takes, takes_every=edge.takes_every * blocks, room=room)
+def _held(edge: Edge, sample: int, firings: int) -> Edge:
+    """Return an edge whose target takes a sample at once, in a double buffer, and reads it in so many firings."""
+    return replace(edge, takes=sample, takes_every=firings, room=2 * sample)

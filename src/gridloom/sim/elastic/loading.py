@@ -1,9 +1,9 @@
 """How configuration and weights come into an array: streams from DRAM over the links that tokens use later.
 
-Each unit has packets to get. They lie in the DRAM channels in turn, packet after packet and unit after unit, so that all
-channels carry the same; those of one channel come through its interface that is nearest to the unit, along the column of
-switches first and then along the row. What a unit gets from one interface is a *stream*: an input that sends, a node
-that takes. docs/dataflow-machine.md says which published descriptions this follows.
+Each unit has packets to get. They lie in the DRAM channels in turn, packet after packet and unit after unit, so that
+all channels carry the same; those of one channel come through its interface that is nearest to the unit, along the
+column of switches first and then along the row. What a unit gets from one interface is a *stream*: an input that sends,
+and a node that takes. docs/dataflow-machine.md says which published descriptions this follows.
 """
 
 from __future__ import annotations
@@ -34,14 +34,20 @@ class Loading:
     paths: tuple[tuple[int, ...], ...]
 
 
-def configuration(arch: Arch, fabric: Fabric, tiles: Sequence[int]) -> Loading:
-    """Return the loading of the configuration of units on these tiles. Linear in the links of the streams."""
+def configuration(arch: Arch, fabric: Fabric, tiles: Sequence[int]) -> Loading | None:
+    """Return the loading of the configuration of units on these tiles; None where it is empty.
+
+    Linear in the links of the streams.
+    """
     vectors = parameters(RduParameters, arch.spec).configure_vectors
     return _loading(arch, fabric, [(tile, vectors) for tile in tiles], stores=False)
 
 
-def weights(arch: Arch, fabric: Fabric, dfg: Dfg, counts: Sequence[int], tiles: Sequence[int]) -> Loading:
-    """Return the loading of a section's weights: what memory units without inputs send for each block, once."""
+def weights(arch: Arch, fabric: Fabric, dfg: Dfg, counts: Sequence[int], tiles: Sequence[int]) -> Loading | None:
+    """Return the loading of a section's weights, None where it has none.
+
+    Weights are what memory units without inputs send for each block; they come once.
+    """
     carried = edge_tokens(dfg, list(counts))
     wanted = []
     for k, node in enumerate(dfg.nodes):
@@ -58,7 +64,7 @@ def later(fabric: Fabric, cycles: int) -> Fabric:
     return replace(fabric, rest_phase=np.where(fabric.rest_every > 0, (fabric.rest_phase + cycles) % every, 0))
 
 
-def _loading(arch: Arch, fabric: Fabric, wanted: list[tuple[int, int]], *, stores: bool) -> Loading:
+def _loading(arch: Arch, fabric: Fabric, wanted: list[tuple[int, int]], *, stores: bool) -> Loading | None:
     """Return the streams that bring so many vectors to each tile."""
     p = parameters(RduParameters, arch.spec)
     most = p.packet or max(1, min(p.fifo, p.switch_buffer) // 2)
@@ -83,6 +89,8 @@ def _loading(arch: Arch, fabric: Fabric, wanted: list[tuple[int, int]], *, store
             inputs.append(k)
             paths.append(_path(arch, arch.tiles[interface], arch.tiles[tile]))
         first = (first + packets) % len(channels)
+    if not paths:
+        return None
     dfg = Dfg(name="loading", domain="tensor", nodes=tuple(nodes), edges=tuple(edges))
     program = Program(
         dfg=dfg, counts=counts, blocks=[1] * len(nodes), dropped=[0] * len(edges), inputs=inputs, stores=stores

@@ -253,9 +253,13 @@ class Meter:
 
     def crossings(self, route_start: Words) -> int:
         """How many links the packets of a measurement cross, with the usual number of iterations."""
+        return int(2 * self._settle * self.block_crossings(route_start))
+
+    def block_crossings(self, route_start: Words) -> float:
+        """How many links the packets of an iteration cross."""
         edges = self.dfg.edges
         packets = [self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges]
-        return int(2 * self._settle * (np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1)))
+        return float(np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1))
 
     def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""

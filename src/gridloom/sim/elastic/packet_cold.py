@@ -70,9 +70,9 @@ def _tiles(meter: Meter, route_start: Words, route_links: Words) -> list[int]:
     return tiles
 
 
-def _load(load: loading.Loading, arch: Arch, begin: int) -> int:
-    """Return the cycle in which a loading that begins in a cycle is done."""
-    if not load.paths:
+def _load(load: loading.Loading | None, arch: Arch, begin: int) -> int:
+    """Return the cycle in which a loading that begins in a cycle is done; None is done at once."""
+    if load is None:
         return begin
     number = Meter(load.program.dfg, arch, program=load.program).link_number
     start = np.concatenate([[0], np.cumsum([len(path) for path in load.paths])]).astype(np.int64)

@@ -34,8 +34,8 @@ F_PACE: Final = 14
 F_COLUMNS: Final = 16
 
 # Columns of the unit table: cycles of a firing, firings of an iteration; then the cycle in which its firing ends (-1:
-# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at; and the
-# firings after which it begins no more.
+# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at; last
+# the firings after which it begins no more.
 U_WORK: Final = 0
 U_REPEATS: Final = 1
 U_UNTIL: Final = 2
