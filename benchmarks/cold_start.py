@@ -2,10 +2,11 @@
 
     python benchmarks/cold_start.py                           # MLP, MHA, a layer of BERT-large, a block of GPT2-XL
     python benchmarks/cold_start.py --network mha --each      # one network, and a line for each of its sections
+    python benchmarks/cold_start.py --quick                   # with as many blocks as `gridloom map` simulates
 
-Every section is simulated with all blocks of a sample, which takes minutes for the large networks. The formulas take all
-channels of the DRAM as busy all the time, a block for each double buffer that has to fill, and a sample at the steady
-period for attention's held operands.
+Every section is simulated with all blocks of a sample, which takes minutes for the large networks. The formulas take
+all channels of the DRAM as busy all the time, a block for each double buffer that has to fill, and a sample at the
+steady period for attention's held operands.
 """
 
 from __future__ import annotations
@@ -90,16 +91,14 @@ def simulated(item: MappedSection, *, whole: bool) -> Steps:
     )
 
 
-def report(network: str, effort: int, *, each: bool) -> None:
+def report(network: str, effort: int, *, each: bool, quick: bool) -> None:
     """Print the steps of a network, summed over its sections."""
     result = run(Request(source=f"model:{network}", arch="rdu:16x8", effort=effort))
     rows = {"simulated": Steps(), "gridloom map": Steps(), "formulas": Steps()}
     for item in result.sections:
-        found = {
-            "simulated": simulated(item, whole=True),
-            "gridloom map": simulated(item, whole=False),
-            "formulas": computed(item),
-        }
+        mapped = simulated(item, whole=False)
+        whole = mapped if quick else simulated(item, whole=True)
+        found = {"simulated": whole, "gridloom map": mapped, "formulas": computed(item)}
         rows = {name: rows[name] + steps.times(item.count) for name, steps in found.items()}
         if each:
             for name, steps in found.items():
@@ -119,10 +118,11 @@ def main() -> None:
     parser.add_argument("--network", action="append", help="may be repeated")
     parser.add_argument("--effort", type=int, default=200)
     parser.add_argument("--each", action="store_true", help="also list the sections")
+    parser.add_argument("--quick", action="store_true", help="simulate no more blocks than gridloom map")
     given = parser.parse_args()
     sys.stdout.write(f"{'':15s} configuration      weights first output   until last        total\n")
     for network in given.network or NETWORKS:
-        report(network, given.effort, each=given.each)
+        report(network, given.effort, each=given.each, quick=given.quick)
 
 
 if __name__ == "__main__":

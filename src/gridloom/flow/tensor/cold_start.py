@@ -7,14 +7,18 @@ the difference, also where the pass that fills attention's operands is faster th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
+from gridloom.emit.report.dataflow_card import ColdLoad, DataflowLoad
 from gridloom.flow.tensor.dataflow_load import flow_links
 from gridloom.mapping.model import Mapping
 from gridloom.sim.elastic.cold import ColdFigures, ColdStart, passes
 from gridloom.sim.elastic.measure import Meter
 from gridloom.transform.lower_tensor import Section
+
+if TYPE_CHECKING:
+    from gridloom.flow.result import Result
 
 #: Links that packets cross in a start that is simulated whole, some tens of nanoseconds each.
 MOST_CROSSINGS: Final = 8_000_000
@@ -50,6 +54,22 @@ def section_start(mapping: Mapping, section: Section, *, whole: bool = False) ->
     if longer is None or shorter is None:
         return None
     return SectionStart(figures=_extended(shorter, blocks // 2, longer, blocks, section.blocks), blocks=blocks)
+
+
+def with_start(load: DataflowLoad | None, result: Result) -> DataflowLoad | None:
+    """Return the load of a result's mapping with the cold start of the section that it is the mapping of."""
+    here = (item.start for item in result.sections if item.result.mapping is result.mapping)
+    start = next(here, None)
+    if load is None or start is None:
+        return load
+    found = start.figures
+    cold = ColdLoad(
+        configured=found.configured,
+        loaded=found.loaded,
+        first_output=found.first_output,
+        last_output=found.last_output,
+    )
+    return replace(load, cold=cold)
 
 
 def _extended(shorter: ColdFigures, few: int, longer: ColdFigures, many: int, wanted: int) -> ColdFigures:
