@@ -7,6 +7,7 @@ configuration or weights has 4 vectors, which is half a switch buffer.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
@@ -167,7 +168,7 @@ def chain(units: int, work: int) -> Mapping:
     dfg = graph(
         "chain",
         {name: ("elementwise" if k else "gemm", work) for k, name in enumerate(names)},
-        [Edge(source=a, target=b, tokens=4) for a, b in zip(names, names[1:])],
+        [Edge(source=a, target=b, tokens=4) for a, b in pairwise(names)],
     )
     hops = {
         (names[k], names[k + 1], 0): way(tiles[k], f"sw_1_{k + 1}", tiles[k + 1]) for k in range(units - 1)
@@ -237,6 +238,12 @@ def test_held_operand_waits_for_a_sample(blocks: int):
 def test_samples_after_the_first_do_not_wait():
     found = cold(attention(), blocks=5, samples=3, held=frozenset({"m"}))
     assert found.last_output == 4 * 5 + 15 + 4 * (15 - 1)
+
+
+def test_run_may_end_before_the_sample_does():
+    # The first sample is held whole, and three of its five blocks of results follow.
+    found = cold(attention(), blocks=5, results=3, held=frozenset({"m"}))
+    assert (found.first_output, found.last_output) == (4 * 5 + 15, 4 * 5 + 15 + 4 * 2)
 
 
 def test_operand_that_is_not_held_does_not_wait():
@@ -400,6 +407,8 @@ def test_senseless_starts_are_refused():
         ColdStart(blocks=0)
     with pytest.raises(SimulationError, match="expected at least 1 block and 1 sample, found 2 and 0"):
         ColdStart(blocks=2, samples=0)
+    with pytest.raises(SimulationError, match="expected 1 to 6 blocks of results, found 7"):
+        ColdStart(blocks=2, samples=3, results=7)
     with pytest.raises(SimulationError, match="graph 'chain': has no node 'z' to hold an operand"):
         on_packets(chain(2, 1), ColdStart(held=frozenset({"z"})))
 

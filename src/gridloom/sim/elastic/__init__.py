@@ -10,5 +10,6 @@
                    programs; ``token_cold`` and ``packet_cold`` run them
 
 The two share the tables of ``fabric`` and the programs of cold starts and nothing else: trees, queues and turns are
-written twice, and property tests hold them to the same cycle for every firing. How the machine behaves is in docs/dataflow-machine.md.
+written twice, and property tests hold them to the same cycle for every firing. How the machine behaves is in
+docs/dataflow-machine.md.
 """

@@ -24,16 +24,25 @@ from gridloom.errors import SimulationError
 class ColdStart:
     """What goes through a section that starts cold: so many samples of so many blocks.
 
-    ``held`` names the memory units whose inputs are held until a whole sample of them is there.
+    ``held`` names the memory units whose inputs are held until a whole sample of them is there. ``results`` ends the
+    run after so many blocks of results; None: all blocks of all samples.
     """
 
     blocks: int = 1
     samples: int = 1
     held: frozenset[str] = frozenset()
+    results: int | None = None
 
     def __post_init__(self) -> None:
         if self.blocks < 1 or self.samples < 1:
             raise SimulationError(f"expected at least 1 block and 1 sample, found {self.blocks} and {self.samples}")
+        if self.results is not None and not 1 <= self.results <= self.blocks * self.samples:
+            raise SimulationError(f"expected 1 to {self.blocks * self.samples} blocks of results, found {self.results}")
+
+    @property
+    def wanted(self) -> int:
+        """Blocks of results that the run has."""
+        return self.blocks * self.samples if self.results is None else self.results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +108,7 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Progra
     return Program(
         dfg=replace(dfg, edges=edges),
         counts=counts,
-        blocks=[start.blocks * (start.samples + last - begin) for begin in begins],
+        blocks=[start.wanted + start.blocks * (last - begin) for begin in begins],
         dropped=[wait * start.blocks * tokens for wait, tokens in zip(waits, carried)],
     )
 

@@ -253,13 +253,14 @@ class Meter:
 
     def crossings(self, route_start: Words) -> int:
         """How many links the packets of a measurement cross, with the usual number of iterations."""
-        return int(2 * self._settle * self.block_crossings(route_start))
+        return int(2 * self._settle * self.edge_crossings(route_start).sum())
 
-    def block_crossings(self, route_start: Words) -> float:
-        """How many links the packets of an iteration cross."""
+    def edge_crossings(self, route_start: Words) -> NDArray[np.float64]:
+        """How many links the packets of each edge cross in an iteration."""
         edges = self.dfg.edges
-        packets = [self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges]
-        return float(np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1))
+        packets = np.array([self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges])
+        crossed: NDArray[np.float64] = packets * (np.diff(route_start)[: len(edges)] + 1)
+        return crossed
 
     def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""

@@ -46,7 +46,7 @@ def measure_cold(meter: Meter, route_start: Words, route_links: Words, start: Co
     figures = ColdFigures(
         configured=configured, loaded=loaded, first_output=loaded + run.first, last_output=loaded + run.last
     )
-    between = max(1, start.blocks * start.samples - 1)
+    between = max(1, start.wanted - 1)
     period = max((run.last - run.first) / between, float(meter.bound)) if run.done else float("inf")
     return Measurement(
         period=period,

@@ -203,6 +203,8 @@ class TokenNetwork:
         self.repeats = [repeats[slot.node] for slot in self.slots]
         self.node_goals = [n * iterations for n in repeats] if program is None else program.goals
         self.goals = [self.node_goals[slot.node] for slot in self.slots]
+        #: Edge -> tokens that are dropped at its end before the first one that counts.
+        self.dropped = [0] * len(self.dfg.edges) if program is None else list(program.dropped)
         self.tables = _Tables()
         self.ends = {resource: (a, b) for a, b, resource in self.arch.links}
         #: Readers of DRAM, as (work, firings of an iteration, and of the run): units behind those of the slots.
@@ -214,24 +216,19 @@ class TokenNetwork:
         count = len(self.slots) + len(self.readers)
         self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 12)
         self.counters = np.array([*self.tables.counters, 0], dtype=np.int64)
-        self.consumed = np.array([self._dropped[e] if e >= 0 else 0 for e in self.tables.edges], dtype=np.int64)
+        self.consumed = np.array([self.dropped[e] if e >= 0 else 0 for e in self.tables.edges], dtype=np.int64)
         self.results = np.zeros((count, max([*self.goals, 1])), dtype=np.int64)
         most = max((goal // n for goal, n in zip(self.goals, self.repeats)), default=1)
         self.finished = np.full((count, most), -1, dtype=np.int64)
         self.usage = np.zeros((count, 3), dtype=np.int64)
         self.fired = np.zeros(count, dtype=np.int64)
 
-    @property
-    def _dropped(self) -> Sequence[int]:
-        """Edge -> tokens that are dropped at its end before the first one that counts."""
-        return [0] * len(self.dfg.edges) if self.program is None else self.program.dropped
-
     def expected(self) -> Words:
         """The value of each firing of each node without an array: what the run has to reproduce.
 
         SimulationError for a graph that stops by itself.
         """
-        return untimed_values(self.dfg, token_edges(self.configuration), self.node_goals, self._dropped)
+        return untimed_values(self.dfg, token_edges(self.configuration), self.node_goals, self.dropped)
 
     def _connect(self) -> None:
         """Make a flow for each token path, join flows to the units at their ends, and grow the trees."""

@@ -44,7 +44,8 @@ def simulate_cold(configuration: Configuration, start: ColdStart) -> Verdict:
     if verdict.error is None:
         first, last = _ends(network, program.ends)
         cold = ColdFigures(configured=configured, loaded=loaded, first_output=loaded + first, last_output=loaded + last)
-    return replace(verdict, cold=cold, cycles=loaded + verdict.cycles)
+    # A period is that of a steady state, which a start need not reach.
+    return replace(verdict, cold=cold, cycles=loaded + verdict.cycles, period=None)
 
 
 def _tiles(configuration: Configuration) -> list[int]:
