@@ -95,6 +95,12 @@ def test_refresh_interrupts_the_configuration():
     assert cold(mapping).configured == 224 + 15
 
 
+def test_rows_are_opened_for_the_configuration():
+    # The streams of the two units lie in rows of their own, in different banks: each waits for its row once.
+    mapping = stream(4, 2, arch=f"{M},dram_channels=1,dram_row=128,row_cycles=10")
+    assert cold(mapping).configured == 211 + 2 * 10
+
+
 def test_interfaces_are_configured_over_the_switch_beside_them():
     # One packet for the interface of x, over dram_left_0>sw_0_0>dram_left_0, and one for cu_0_0 after it, over two
     # links, too: 4 + 2 * 12 + 4 + 4 + 1 + 4 + 1.

@@ -152,7 +152,7 @@ class Meter:
         """Bits of the wheel of events: none is further ahead than the longest firing, packet, rest or way back."""
         fabric = self.fabric
         packet = int(max(self._sizes.max(initial=1), self.flows[:, 3].max(initial=1)))
-        slow = packet * int(fabric.pace.max(initial=1)) + int(fabric.latency.max(initial=0))
+        slow = packet * int(fabric.pace.max(initial=1)) + int(fabric.latency.max(initial=0)) + fabric.rows[2]
         ways = int(fabric.rest_cycles.max(initial=0)) + self.arch.rows + self.arch.cols + 8
         longest = max(int(self.units[:, 0].max(initial=1)), slow, ways)
         bits = (longest + 2).bit_length()
@@ -327,7 +327,9 @@ class Meter:
         queues = np.zeros((len(fabric.capacity), tables.Q_COLUMNS), dtype=np.int64)
         queues[:, tables.Q_CAPACITY], queues[:, tables.Q_FEEDER] = fabric.capacity, fabric.feeder
         queues[1:, tables.Q_RING] = np.cumsum(fabric.capacity)[:-1]
-        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees)
+        rows = np.array(fabric.rows, dtype=np.int64)
+        open_rows = np.full((fabric.resources - fabric.rows[3], fabric.rows[1], 2), -1, dtype=np.int64)
+        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
 
 
 def read_size(dfg: Dfg, node: int) -> int:

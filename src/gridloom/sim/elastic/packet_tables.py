@@ -70,6 +70,13 @@ Q_FRONT: Final = 4
 Q_COUNT: Final = 5
 Q_COLUMNS: Final = 6
 
+# Cells of the description of DRAM rows: vectors of a row (0: there are none), banks of a channel, cycles to open one,
+# the first resource that is a channel.
+R_VECTORS: Final = 0
+R_BANKS: Final = 1
+R_OPENING: Final = 2
+R_FIRST: Final = 3
+
 # Columns of the tree table: every how many firings of its unit it gets a packet.
 T_EVERY: Final = 0
 
@@ -137,6 +144,9 @@ class Network(NamedTuple):
     outputs: Words
     tree_start: Words
     trees: Words
+    #: What DRAM rows are like; channel, bank -> the open row as (stream, number), -1: none.
+    rows: Words
+    open_rows: Words
 
 
 class Record(NamedTuple):

@@ -40,6 +40,7 @@ from gridloom.sim.elastic.token_tables import (
     H_BRANCHES,
     H_QUEUE,
     H_SIZE,
+    R_CHANNEL,
     R_LATENCY,
     R_PACE,
     R_REST_CYCLES,
@@ -255,8 +256,27 @@ def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
 
 
 @borrowing
+def _row(resource: int, stream: int, h: int, ways: Ways, pace: Pace) -> int:
+    """The cycles that a resource takes to open the row of a stream's next packet, none where it is open already."""
+    channel = ways.resources[resource, R_CHANNEL]
+    if ways.row == 0 or channel < 0:
+        return 0
+    number = pace.crossed[h] // ways.row
+    pace.crossed[h] += ways.hops[h, H_SIZE]
+    bank = (stream + number) % ways.row_banks
+    if pace.opened[channel, bank, 0] == h and pace.opened[channel, bank, 1] == number:
+        return 0
+    pace.opened[channel, bank, 0] = h
+    pace.opened[channel, bank, 1] = number
+    return int(ways.row_opening)
+
+
+@borrowing
 def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
-    """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once."""
+    """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once.
+
+    The cycle is the one in which its row is open, where the resource is a DRAM channel with rows.
+    """
     size, speed = ways.hops[h, H_SIZE], ways.resources[resource, R_PACE]
     pace.carrying[resource] = h
     pace.since[resource] = cycle
@@ -312,7 +332,7 @@ def _turn(resource: int, cycle: int, ways: Ways, pace: Pace) -> None:
         q = ways.hops[h, H_QUEUE]
         if q < 0 or pace.used[q] + ways.hops[h, H_SIZE] <= ways.capacity[q]:
             pace.turn[resource] = (at + 1) % sharing
-            _start(resource, h, cycle, ways, pace)
+            _start(resource, h, cycle + _row(resource, at, h, ways, pace), ways, pace)
             return
 
 

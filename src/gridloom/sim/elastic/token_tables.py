@@ -50,12 +50,13 @@ H_SIZE: Final = 2
 H_BRANCHES: Final = 3
 H_RESOURCE: Final = 4
 
-# Columns of the resource table.
+# Columns of the resource table; the last one is the number of a DRAM channel, -1 for what is none.
 R_PACE: Final = 0
 R_LATENCY: Final = 1
 R_REST_EVERY: Final = 2
 R_REST_CYCLES: Final = 3
 R_REST_PHASE: Final = 4
+R_CHANNEL: Final = 5
 
 # Columns of the usage table.
 BUSY: Final = 0
@@ -109,6 +110,10 @@ class Ways(NamedTuple):
     #: Vectors that each queue holds; packets of a tree that wait in its unit at the most.
     capacity: Words
     waiting: int
+    #: Vectors of a DRAM row (0: there are none), banks of a channel, cycles to open another row.
+    row: int
+    row_banks: int
+    row_opening: int
 
 
 class TokenState(NamedTuple):
@@ -165,6 +170,10 @@ class Pace(NamedTuple):
     asked: Words
     counted: Words
     rested: Words
+    #: For each hop the tokens that it has begun to carry over a channel with rows; for each channel and bank the hop
+    #: whose row is open, and its number.
+    crossed: Words
+    opened: Words
     agenda: Agenda
 
 
@@ -200,6 +209,8 @@ def first_pace(network: Network, ways: Ways, state: TokenState) -> Pace:
         asked=full(count, -1),
         counted=full(resources),
         rested=full(resources, -1),
+        crossed=full(len(ways.hops)),
+        opened=full((1 + int(ways.resources[:, R_CHANNEL].max(initial=0)), ways.row_banks, 2), -1),
         agenda=first_agenda(
             count, queues, trees, resources, flows * longest, flows, int(np.count_nonzero(network.units[:, U_GOAL]))
         ),
