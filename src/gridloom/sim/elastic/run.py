@@ -439,7 +439,7 @@ class TokenNetwork:
         feeder_start, feeders = layout.ragged([sorted(resources) for resources in fed])
         raises = {c: h for h, raised in enumerate(tables.raised) for c in raised}
         last_hop = [raises.get(row[layout.F_COUNTER] + row[layout.F_HOPS], -1) for row in tables.flows]
-        row, row_banks, row_opening, first_channel = fabric.rows
+        dram_row, row_banks, row_opening, first_channel = fabric.rows
         channel = np.maximum(np.arange(fabric.resources) - first_channel, -1)
         columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase, channel)
         return layout.Ways(
@@ -462,7 +462,7 @@ class TokenNetwork:
             last_hop=np.array([*last_hop, -1], dtype=np.int64),
             capacity=fabric.capacity,
             waiting=fabric.waiting,
-            row=row,
+            row=dram_row,
             row_banks=row_banks,
             row_opening=row_opening,
         )
