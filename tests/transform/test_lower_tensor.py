@@ -177,8 +177,16 @@ def test_sections_say_how_many_weights_they_keep():
     (section,) = lower(dfg, build("rdu:16x8"), copies=8).sections
     # Two matrices of 64 x 64 in vectors of 16, whatever the number of copies.
     assert section.weights == 2 * 64 * 64 // LANES
-    # The block at the input, in the rows of both products, and before the output.
-    assert section.depth >= 2
+    assert section.held == ()
+
+
+def test_sections_say_which_memory_units_hold_operands():
+    dfg = network("mha", rows=32, width=64, heads=4)
+    (section,) = lower(dfg, build("rdu:16x8")).sections
+    # Scores read the keys and contexts the values: these two have a memory unit or more each, and nothing else has.
+    found = {section.dfg.node(name).label for name in section.held}
+    assert found == {stage.id for stage in section.stages if stage.held} == {"scores", "context"}
+    assert all(section.dfg.node(name).op == "buffer" for name in section.held)
 
 
 def test_smaller_packets_go_out_more_often():

@@ -6,6 +6,10 @@ A wrong mapping is a verdict, not an exception: callers print it, store it or se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gridloom.sim.elastic.cold import ColdFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,8 @@ class Verdict:
     #: Elastic arrays: cycles per iteration of the graph in the steady state, and who was waiting.
     period: float | None = None
     units: tuple[UnitUse, ...] = ()
+    #: Elastic arrays, with a cold start: when its steps were done.
+    cold: ColdFigures | None = None
 
     def __bool__(self) -> bool:
         return self.ok

@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import Final
 
 from gridloom.archs.model import Arch
-from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.transform.lower_tensor_stages import Fabric, Merge, Operand, Stage, TensorStages, split_columns, stages_of
@@ -56,16 +55,13 @@ class Section:
     dram_out: int
     #: Copies of all units that are on the array: each works on a sample of its own.
     copies: int = 1
+    #: Memory units that hold a whole sample of their inputs before they are read: attention's operands.
+    held: tuple[str, ...] = ()
 
     @property
     def weights(self) -> int:
         """Vectors of weights that have to be in memory units before it can run, of one copy."""
         return sum(stage.weights for stage in self.stages)
-
-    @property
-    def depth(self) -> int:
-        """Blocks that are under way between its inputs and its results when the first result is complete."""
-        return max(rates.stages(self.dfg, rates.repetitions(self.dfg)), default=0)
 
     @property
     def flops(self) -> int:
@@ -218,6 +214,7 @@ def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: 
         dram_in=emitted.vectors_in * whole.blocks(stages[0].id),
         dram_out=emitted.vectors_out * whole.blocks(stages[0].id),
         copies=copies,
+        held=tuple(emitted.units.held),
     )
 
 

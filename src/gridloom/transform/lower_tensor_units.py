@@ -84,6 +84,8 @@ class Units:
         #: Tokens of a block of each node whose result is a stream: an edge with as many carries all of it.
         self.whole: dict[str, int] = {}
         self.parts: dict[str, int] = {}
+        #: Memory units that hold an operand which is a value itself: a sample of it has to be there before it is read.
+        self.held: list[str] = []
         #: Stage of the memory units that hold rows.
         self.level_of: dict[str, int] = {}
 
@@ -365,6 +367,7 @@ class Units:
         for k in range(count):
             unit = self.node(f"{stage.id}.w{k}", "buffer", stage.id, ceil(packet * each / fabric.ports), firings)
             if held is not None:
+                self.held.append(unit)
                 for source, tokens in held.share(k, count):
                     self.edge(source, unit, tokens, blocks=2)
             for j in range(each):

@@ -6,11 +6,14 @@ The arrays have no DRAM latency and no refresh unless a test is about them. ``M`
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.hand_mappings import make
 from tests.sim.elastic.test_measure import measure
 from tests.sim.elastic.test_run import graph, way
 
+from gridloom.archs import build
 from gridloom.dfg import Edge
 from gridloom.mapping import Mapping
 from gridloom.sim import simulate
@@ -254,6 +257,35 @@ def test_too_few_reads_ahead_show_the_latency():
 def test_refresh_takes_its_share():
     # In 400 cycles the channel rests for 100 and serves 25 reads of 12 cycles in the other 300; 25 reads are 400.
     assert period(reads(4, "rdu:2x6,dram_latency=0,refresh_every=400,refresh_cycles=100"), iterations=400) == 16
+
+
+def test_row_is_opened_for_its_first_packet():
+    # Two packets of 4 lie in a row of 8: the first waits 10 cycles for its row, the second finds it open. Reads of 12.
+    assert period(reads(4, f"{M},dram_row=8,dram_banks=1,row_cycles=10")) == (22 + 12) / 2
+    # In rows of 4 every packet has a row of its own, whatever the banks; in one long row none waits after the first.
+    assert period(reads(4, f"{M},dram_row=4,dram_banks=16,row_cycles=10")) == 22
+    assert period(reads(4, f"{M},dram_row=1024,row_cycles=10")) == 12
+
+
+def test_streams_close_each_others_rows_in_one_bank():
+    # Two inputs take turns on one channel. With one bank each packet finds the row of the other open: 2 * (12 + 10).
+    # With two banks their rows lie in different ones, and every other packet of each begins a new row: 2 * (12 + 5).
+    for banks, cycles in ((1, 44), (2, 34)):
+        arch = build(f"{M},dram_channels=1,dram_row=8,dram_banks={banks},row_cycles=10")
+        assert period(replace(two_inputs(1), arch=arch)) == cycles
+
+
+def test_rows_are_written_as_they_are_read():
+    # A writer alone on the channel: 4 vectors of 3 cycles, and 10 more for every other packet.
+    dfg = graph("write", {"a": ("gemm", 1), "y": ("output", 1)}, [Edge(source="a", target="y", tokens=4)])
+    mapping = make(
+        dfg,
+        f"{M},dram_row=8,row_cycles=10",
+        1,
+        {"a": ("cu_0_0", 0), "y": ("dram_left_0", 0)},
+        {("a", "y", 0): way("cu_0_0", "sw_0_0", "dram_left_0")},
+    )
+    assert period(mapping) == 17
 
 
 def two_inputs(channels: int) -> Mapping:

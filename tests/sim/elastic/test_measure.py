@@ -213,6 +213,8 @@ ARRAYS = (
     "rdu:4x4,dram_latency=7,refresh_every=90,refresh_cycles=20,dram_channels=1",
     "rdu:4x4,channels=2,dram_cycles=1,dram_latency=0,refresh_cycles=0,memory_ports=2",
     "rdu:4x4,fifo=40,dram_every=1,dram_channels=3,dram_latency=31",
+    "rdu:4x4,dram_channels=2,dram_row=6,dram_banks=2,row_cycles=9,dram_latency=11",
+    "rdu:4x4,dram_channels=1,dram_cycles=1,dram_row=16,dram_banks=4,row_cycles=5,dram_latency=0",
 )
 
 

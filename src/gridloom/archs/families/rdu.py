@@ -56,6 +56,12 @@ class RduParameters:
     dram_latency: int = 100
     #: Vectors of reads under way that an interface has room for.
     dram_queue: int = 64
+    #: Vectors in a row of a DRAM bank, up to 1048576; 0: DRAM has no rows, and every access takes the same.
+    dram_row: int = 0
+    #: Banks of a DRAM channel, 1 to 64, each with one open row; only with ``dram_row``.
+    dram_banks: int = 16
+    #: Cycles in which a channel closes a row of a bank and opens another, 0 to 4096; only with ``dram_row``.
+    row_cycles: int = 29
     #: Every so many cycles a DRAM channel is refreshed, 1 to 1048576.
     refresh_every: int = 7800
     #: Cycles that a refresh takes, in which its channel begins nothing; 0: there is no refresh.
@@ -89,6 +95,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         ("vector_bytes", large),
         ("dram_channels", 64),
         ("dram_cycles", 1024),
+        ("dram_banks", 64),
         ("refresh_every", 1 << 20),
         ("memory_ports", 16),
         ("lanes", 256),
@@ -101,6 +108,8 @@ def build(spec: Mapping[str, Any]) -> Arch:
     check_range(p, "packet", 0, min(p.fifo, p.switch_buffer))
     check_range(p, "dram_queue", p.switch_buffer, 4096)
     check_range(p, "dram_latency", 0, 4096)
+    check_range(p, "dram_row", 0, 1 << 20)
+    check_range(p, "row_cycles", 0, 4096)
     check_range(p, "refresh_cycles", 0, p.refresh_every - 1)
     check_range(p, "configure_vectors", 0, 65536)
     builder = ArchBuilder()

@@ -56,6 +56,16 @@ class OperationLoad:
     stalled: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdLoad:
+    """When the steps of a start with one sample are done, in cycles since the array had no configuration."""
+
+    configured: int
+    loaded: int
+    first_output: int
+    last_output: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class DataflowLoad:
     """A measured pipeline.
@@ -73,6 +83,8 @@ class DataflowLoad:
     operations: tuple[OperationLoad, ...]
     #: Link -> share of cycles in which it carries a vector.
     links: MappingABC[str, float]
+    #: The start with one sample, where it was simulated.
+    cold: ColdLoad | None = None
 
 
 def dataflow_card(arch: Arch, load: DataflowLoad) -> str:
@@ -82,7 +94,18 @@ def dataflow_card(arch: Arch, load: DataflowLoad) -> str:
         f'<div class="picture">{load_picture(arch, load)}</div><div>'
         f"<p>Period {load.period:,.0f} cycles per block; the least possible is {load.bound:,.0f} "
         f"({100 * load.bound / load.period:.0f} %). <strong>{escape(load.bottleneck)}</strong></p>"
-        f"{_legend(load)}{_table(load)}</div></div></section>"
+        f"{_cold(load.cold)}{_legend(load)}{_table(load)}</div></div></section>"
+    )
+
+
+def _cold(cold: ColdLoad | None) -> str:
+    """The start with one sample in a sentence."""
+    if cold is None:
+        return ""
+    return (
+        f"<p>One sample alone, from an array without configuration: configured after {cold.configured:,} cycles, "
+        f"weights loaded after {cold.loaded:,}, first block of results after {cold.first_output:,}, "
+        f"last one after {cold.last_output:,}.</p>"
     )
 
 

@@ -23,6 +23,7 @@ def result_page(result: Result, *, command: str = "") -> str:
     ``command`` is the one that gives the same result again. Linear in the mapping, the graph and the array.
     """
     from gridloom.emit import failure_report, html_report
+    from gridloom.flow.tensor.cold_start import with_start
     from gridloom.flow.tensor.dataflow_load import dataflow_load
 
     record = result.to_dict()
@@ -43,7 +44,7 @@ def result_page(result: Result, *, command: str = "") -> str:
         verdict=record["verified"],
         command=command,
         source=source,
-        load=dataflow_load(result.mapping),
+        load=with_start(dataflow_load(result.mapping), result),
     )
 
 

@@ -1,7 +1,7 @@
 """Tensor programs: lowered to units, cut into sections where they are too large, each section mapped alone.
 
-Sections take turns on the array, so a sample takes the sum of their times. Sections that are alike (the layers of a
-transformer) are mapped once.
+Sections take turns on the array, so a sample takes the sum of their times, and a sample alone the sum of their cold
+starts. Sections that are alike (the layers of a transformer) are mapped once.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch
-from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
+from gridloom.flow.tensor.cold_start import SectionStart, section_start
 from gridloom.transform.lower_tensor import Section, alike, lower
 
 #: Copies of a section at the most, where the array has room: more samples at a time use the units of a large array.
@@ -35,6 +34,8 @@ class MappedSection:
     result: Result
     #: Sections of the program that are like this one, itself included.
     count: int = 1
+    #: Its cold start with one sample; None without a mapping, or where it comes to a deadlock.
+    start: SectionStart | None = None
 
     @property
     def cycles(self) -> float:
@@ -42,39 +43,9 @@ class MappedSection:
         return float(self.result.metrics.get("period") or 0.0) * self.section.blocks / self.section.copies
 
     @property
-    def load_cycles(self) -> int:
-        """Cycles to bring the weights of all copies from DRAM before the first sample, over all channels at once."""
-        return self._read_cycles(self.section.weights * self.section.copies)
-
-    @property
-    def configure_cycles(self) -> int:
-        """Cycles to bring the configuration of its units from DRAM, over all channels at once."""
-        p = parameters(RduParameters, self.result.arch.spec)
-        return self._read_cycles(len(self.section.dfg.nodes) * p.configure_vectors)
-
-    def _read_cycles(self, vectors: int) -> int:
-        """Cycles in which all DRAM channels together bring so many vectors, refreshes included, and the latency."""
-        p = parameters(RduParameters, self.result.arch.spec)
-        interfaces = sum(tile.kind == "dram" for tile in self.result.arch.tiles)
-        channels = max(1, min(p.dram_channels, interfaces))
-        busy = p.dram_cycles * -(-vectors // channels)
-        return busy + busy // (p.refresh_every - p.refresh_cycles) * p.refresh_cycles + p.dram_latency if vectors else 0
-
-    @property
-    def held_cycles(self) -> float:
-        """Cycles until attention's held operands are there for the first time: a sample has to pass before."""
-        return self.cycles if any(stage.held for stage in self.section.stages) else 0.0
-
-    @property
-    def latency(self) -> float:
-        """Cycles of one sample alone: configuration, weights, held operands, filling the pipeline, and its blocks."""
-        start = self.configure_cycles + self.load_cycles + self.held_cycles
-        return start + self.fill_cycles + self.cycles
-
-    @property
-    def fill_cycles(self) -> float:
-        """Cycles from the first block to the first complete result: the pipeline's depth in blocks."""
-        return float(self.result.metrics.get("period") or 0.0) * self.section.depth
+    def latency(self) -> int | None:
+        """Cycles of one sample alone, from an array without configuration until the last result is in DRAM."""
+        return None if self.start is None else self.start.figures.last_output
 
     def to_dict(self) -> dict[str, Any]:
         """Return the section as plain JSON data."""
@@ -88,10 +59,7 @@ class MappedSection:
             "blocks": self.section.blocks,
             "copies": self.section.copies,
             "period": period,
-            "configure_cycles": self.configure_cycles,
-            "load_cycles": self.load_cycles,
-            "held_cycles": self.held_cycles,
-            "fill_cycles": self.fill_cycles,
+            **self._steps(),
             "latency": self.latency,
             "bound": bound,
             "efficiency": bound / period if period else None,
@@ -99,12 +67,25 @@ class MappedSection:
             "status": self.result.status,
         }
 
+    def _steps(self) -> dict[str, int | None]:
+        """Return the cycles of the steps of the cold start, and the blocks of a sample that were simulated."""
+        if self.start is None:
+            return dict.fromkeys(("configure_cycles", "load_cycles", "fill_cycles", "simulated_blocks"))
+        figures = self.start.figures
+        return {
+            "configure_cycles": figures.configured,
+            "load_cycles": figures.loaded - figures.configured,
+            "fill_cycles": figures.first_output - figures.loaded,
+            "simulated_blocks": self.start.blocks,
+        }
+
 
 def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) -> Result:
     """Lower a tensor program and map its sections; the result is that of the longest one, with all of them listed.
 
-    It is ``mapped`` when every section is; period and throughput are those of a whole sample. A time limit or an effort
-    is shared by the different sections. Costs the searches.
+    It is ``mapped`` when every section is; period and throughput are those of a whole sample, and the latency is that
+    of one sample that begins with an array without configuration. A time limit or an effort is shared by the different
+    sections. Costs the searches, and up to about two seconds of simulation for each section.
     """
     groups = alike(lower(dfg, arch, copies=MOST_COPIES).sections)
     share = replace(
@@ -115,14 +96,16 @@ def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) ->
     mapped: list[MappedSection] = []
     for group in groups:
         result = map_graph(share, group[0].dfg, arch)
-        mapped.append(MappedSection(section=group[0], result=result, count=len(group)))
+        item = MappedSection(section=group[0], result=result, count=len(group))
         # Without this section there is no program: the others need not be searched.
         if result.mapping is None:
-            return replace(result, sections=tuple(mapped))
+            return replace(result, sections=(*mapped, item))
+        mapped.append(replace(item, start=section_start(result.mapping, group[0])))
     longest = max(mapped, key=lambda item: item.cycles).result
     total = sum(item.cycles * item.count for item in mapped)
     seconds = sum(item.result.seconds for item in mapped)
-    alone = sum(item.latency * item.count for item in mapped)
+    starts = [None if item.latency is None else item.latency * item.count for item in mapped]
+    alone = None if None in starts else sum(cycles for cycles in starts if cycles is not None)
     metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None, "latency": alone}
     return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped), remarks=_remarks(mapped))
 

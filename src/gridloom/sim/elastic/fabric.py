@@ -9,6 +9,9 @@ long as the interface has room. Its packets cross the channel and the port; the 
 
 A *queue* holds whole packets that have crossed a resource and wait for the next: the buffer at the end of each link
 (same number as the link), and the reads under way of each DRAM interface.
+
+Where DRAM has *rows*, what a stream reads or writes lies in one row after the other, row j of stream s (in the order of
+turns) in bank (s + j) modulo the banks. A packet begins when the row of its first vector is open in its bank.
 """
 
 from __future__ import annotations
@@ -57,6 +60,8 @@ class Fabric:
     #: Queue -> vectors that it holds, and the resource behind which it lies.
     capacity: Words
     feeder: Words
+    #: Vectors of a DRAM row (0: there are none), banks of a channel, cycles to open another row, the first channel.
+    rows: tuple[int, int, int, int]
     #: Packets of one stream that wait in a unit for their first link at the most.
     waiting: int = 2
 
@@ -107,6 +112,7 @@ def fabric_of(arch: Arch) -> Fabric:
         reads=reads,
         ahead=p.dram_queue,
         banks=p.memory_ports,
+        rows=(p.dram_row, p.dram_banks, p.row_cycles, first),
         capacity=np.array([p.switch_buffer] * links + [p.dram_queue] * len(drams), dtype=np.int64),
         feeder=np.concatenate([np.arange(links), channel[drams]]).astype(np.int64),
     )

@@ -21,6 +21,7 @@ from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.sim.elastic import packet_tables as tables
+from gridloom.sim.elastic.cold import ColdFigures, ColdStart, Program
 from gridloom.sim.elastic.fabric import Fabric, fabric_of
 from gridloom.sim.elastic.packet_tables import Network, Record
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 Words = NDArray[np.int64]
 
-_MAX_CYCLES = 1 << 40
+#: Cycles of a run at the most.
+MAX_CYCLES = 1 << 40
 _MAX_WHEEL_BITS = 22
 #: Cycles of full speed after which a pipeline has settled, and iterations that it takes at the least and at the most.
 _SETTLED = 4096
@@ -62,6 +64,8 @@ class Measurement:
     #: Banks of memory units and channels of the DRAM -> the same.
     others: Words
     deadlock: bool = False
+    #: With ``cold``: when the steps of the start were done.
+    cold: ColdFigures | None = None
 
     @property
     def efficiency(self) -> float:
@@ -77,11 +81,14 @@ class Meter:
     depend on the placement either. With ``warm`` a run begins in the middle of things, else with empty buffers.
     """
 
-    def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True) -> None:
-        """Prepare the tables; SimulationError when the graph's rates do not balance. Linear in nodes and edges."""
-        self.dfg, self.arch = dfg, arch
+    def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True, program: Program | None = None) -> None:
+        """Prepare the tables; SimulationError when the graph's rates do not balance. Linear in nodes and edges.
+
+        A ``program`` of the graph, which starts empty, says firings and dropped tokens itself (`packet_cold`).
+        """
+        self.dfg, self.arch, self.program = dfg, arch, program
         self.fabric: Fabric = fabric_of(arch)
-        self.counts = rates.repetitions(dfg)
+        self.counts = rates.repetitions(dfg) if program is None else list(program.counts)
         carried = rates.edge_tokens(dfg, self.counts)
         rooms = [self._room(edge.target, edge.room) for edge in dfg.edges]
         behind = rates.head_starts(dfg, self.counts, rooms)
@@ -93,7 +100,9 @@ class Meter:
             source, target = dfg.index[edge.source], dfg.index[edge.target]
             room = rooms[k]
             early = edge.distance * edge.tokens
-            if warm and not edge.distance:
+            if program is not None:
+                early -= program.dropped[k]
+            elif warm and not edge.distance:
                 early = (behind[target] - behind[source]) * carried[k]
             rows.append(
                 [source, target, edge.tokens, rates.taken(edge), edge.puts_every, edge.takes_every, room, early]
@@ -101,7 +110,7 @@ class Meter:
         units = [(node.work, n) for node, n in zip(dfg.nodes, self.counts)]
         entering = [list(dfg.in_edges[k]) for k in range(len(dfg.nodes))]
         leaving = [list(dfg.out_edges[k]) for k in range(len(dfg.nodes))]
-        for k in self._reading:
+        for k in self.reading:
             size = read_size(dfg, k)
             entering[k].append(len(rows))
             leaving.append([len(rows)])
@@ -111,10 +120,11 @@ class Meter:
             units.append((size, self.counts[k]))
         self.flows: Words = np.array(rows, dtype=np.int64).reshape(-1, 8)
         self.units: Words = np.array(units, dtype=np.int64)
-        self._operand = np.array([*(edge.operand for edge in dfg.edges), *(0 for _ in self._reading)], dtype=np.int64)
+        inputs = (program.inputs if program else ()) or [edge.operand for edge in dfg.edges]
+        self._operand = np.array([*inputs, *(0 for _ in self.reading)], dtype=np.int64)
         self._inputs, self._outputs = _ragged(entering), _ragged(leaving)
         self._group()
-        self._wheel_bits = self._wheel()
+        self.wheel_bits = self._wheel()
 
     def _group(self) -> None:
         """Find the flows of each multicast: those of one source with the same part, tokens and ``puts_every``.
@@ -131,8 +141,8 @@ class Meter:
         self._order = np.argsort(self._tree, kind="stable").astype(np.int64)
         keys = list(number)
         self._sizes = np.array([key[2] for key in keys], dtype=np.int64)
-        self._tree_table = np.array([[key[3]] for key in keys], dtype=np.int64).reshape(-1, 1)
-        self._tree_unit = np.array([key[0] for key in keys], dtype=np.int64)
+        self.tree_table = np.array([[key[3]] for key in keys], dtype=np.int64).reshape(-1, 1)
+        self.tree_unit = np.array([key[0] for key in keys], dtype=np.int64)
         owned: list[list[int]] = [[] for _ in self.units]
         for tree, key in enumerate(keys):
             owned[key[0]].append(tree)
@@ -142,7 +152,7 @@ class Meter:
         """Bits of the wheel of events: none is further ahead than the longest firing, packet, rest or way back."""
         fabric = self.fabric
         packet = int(max(self._sizes.max(initial=1), self.flows[:, 3].max(initial=1)))
-        slow = packet * int(fabric.pace.max(initial=1)) + int(fabric.latency.max(initial=0))
+        slow = packet * int(fabric.pace.max(initial=1)) + int(fabric.latency.max(initial=0)) + fabric.rows[2]
         ways = int(fabric.rest_cycles.max(initial=0)) + self.arch.rows + self.arch.cols + 8
         longest = max(int(self.units[:, 0].max(initial=1)), slow, ways)
         bits = (longest + 2).bit_length()
@@ -168,7 +178,7 @@ class Meter:
         return {name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=0) for name in classes}
 
     @cached_property
-    def _reading(self) -> list[int]:
+    def reading(self) -> list[int]:
         """The nodes that read DRAM: inputs with something to send."""
         return [k for k, node in enumerate(self.dfg.nodes) if node.op == "input" and self.dfg.out_edges[k]]
 
@@ -188,6 +198,7 @@ class Meter:
         fair: bool = True,
         noise: float = 0.0,
         seed: int = 0,
+        cold: ColdStart | None = None,
     ) -> Measurement:
         """The period over so many iterations after ``skip`` ones that are not counted.
 
@@ -197,31 +208,43 @@ class Meter:
         ``fair``, links serve the flow of the lowest number first instead of taking turns. With ``noise`` the period is
         that of a measurement whose logarithm errs by so much (standard deviation, drawn from ``seed``). Costs the
         packets of the iterations times the hops of their routes: some tens of nanoseconds each.
+
+        With ``cold`` the run begins with an array that has no configuration and ends when the last result is there;
+        nothing else but the routes is then read, and the measurement is that of the whole run.
         """
         from gridloom.sim.elastic.packet_kernel import run_packets
 
+        if cold is not None:
+            from gridloom.sim.elastic.packet_cold import measure_cold
+
+            return measure_cold(self, route_start, route_links, cold)
         settle = self._settle
         skip = settle if skip is None else skip
         iterations = settle if iterations is None else iterations
         if skip < 0 or iterations < 1:
             raise SimulationError(f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}")
         last = skip + iterations
+        record = self.record(last)
+        limits = tables.Limits(skip, last, fair, MAX_CYCLES, self.wheel_bits, self.fabric.waiting)
+        trees = self.trees(route_start, route_links)
+        network = self.network(route_start)
+        network.units[:, tables.U_GOAL] = self.units[:, 1] * (MAX_CYCLES if cap is None else cap)
+        status = run_packets(limits, network, trees, self.tree_table, self.tree_unit, record)
+        if status == tables.OUT_OF_CELLS:
+            raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
+        return self._measurement(record, skip, last, status == tables.DONE, noise, seed)
+
+    def record(self, last: int) -> Record:
+        """An empty record of a run of so many iterations."""
         record = Record(
             finish=np.full(last + 64, -1, dtype=np.int64),
             done=np.zeros(last + 64, dtype=np.int64),
+            blocks=np.full((len(self.units), 2), -1, dtype=np.int64),
             usage=np.zeros((len(self.units), 3), dtype=np.int64),
             link_usage=np.zeros((self.fabric.resources, 2), dtype=np.int64),
         )
         record.finish[0] = 0
-        limits = tables.Limits(
-            _MAX_CYCLES if cap is None else cap, skip, last, fair, _MAX_CYCLES, self._wheel_bits, self.fabric.waiting
-        )
-        trees = self.trees(route_start, route_links)
-        network = self._network(route_start)
-        status = run_packets(limits, network, trees, self._tree_table, self._tree_unit, record)
-        if status == tables.OUT_OF_CELLS:
-            raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
-        return self._measurement(record, skip, last, status == tables.DONE, noise, seed)
+        return record
 
     @property
     def _settle(self) -> int:
@@ -230,9 +253,14 @@ class Meter:
 
     def crossings(self, route_start: Words) -> int:
         """How many links the packets of a measurement cross, with the usual number of iterations."""
+        return int(2 * self._settle * self.edge_crossings(route_start).sum())
+
+    def edge_crossings(self, route_start: Words) -> NDArray[np.float64]:
+        """How many links the packets of each edge cross in an iteration."""
         edges = self.dfg.edges
-        packets = [self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges]
-        return int(2 * self._settle * (np.array(packets) @ (np.diff(route_start)[: len(edges)] + 1)))
+        packets = np.array([self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges])
+        crossed: NDArray[np.float64] = packets * (np.diff(route_start)[: len(edges)] + 1)
+        return crossed
 
     def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""
@@ -259,7 +287,7 @@ class Meter:
 
         fabric = self.fabric
         # A reader is where the first link of what its input sends begins.
-        sends = [self.dfg.out_edges[k][0] for k in self._reading]
+        sends = [self.dfg.out_edges[k][0] for k in self.reading]
         tiles = fabric.link_from[np.asarray(route_links, dtype=np.int64)[np.asarray(route_start)[sends]]]
         reads = np.stack([fabric.channel[tiles], fabric.port[tiles]], axis=1).ravel()
         starts = route_start[-1] + 2 * np.arange(1, len(sends) + 1)
@@ -268,8 +296,10 @@ class Meter:
             np.concatenate([route_links, reads]).astype(np.int64),
             len(sends),
         )
+        nowhere = np.full(len(fabric.bank), -1, dtype=np.int64)
+        ends = (fabric.bank, fabric.channel) if self.program is None or self.program.stores else (nowhere, nowhere)
         places = packet_trees.Places(
-            fabric.link_to, fabric.bank, fabric.channel, fabric.banks, fabric.links, int(fabric.port.max(initial=0))
+            fabric.link_to, *ends, fabric.banks, fabric.links, int(fabric.port.max(initial=0))
             - int(np.count_nonzero(fabric.port >= 0)) + 1,
         )  # fmt: skip
         grown: Trees = packet_trees.grow_trees(
@@ -277,7 +307,7 @@ class Meter:
         )
         return grown
 
-    def _network(self, route_start: Words) -> Network:
+    def network(self, route_start: Words) -> Network:
         """Units, flows, resources and queues as they are in cycle 0."""
         fabric = self.fabric
         units = np.zeros((len(self.units), tables.U_COLUMNS), dtype=np.int64)
@@ -297,7 +327,9 @@ class Meter:
         queues = np.zeros((len(fabric.capacity), tables.Q_COLUMNS), dtype=np.int64)
         queues[:, tables.Q_CAPACITY], queues[:, tables.Q_FEEDER] = fabric.capacity, fabric.feeder
         queues[1:, tables.Q_RING] = np.cumsum(fabric.capacity)[:-1]
-        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees)
+        rows = np.array(fabric.rows, dtype=np.int64)
+        open_rows = np.full((fabric.resources - fabric.rows[3], fabric.rows[1], 2), -1, dtype=np.int64)
+        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
 
 
 def read_size(dfg: Dfg, node: int) -> int:

@@ -69,10 +69,15 @@ from gridloom.sim.elastic.packet_tables import (
     Q_FRONT,
     Q_RING,
     Q_USED,
+    R_BANKS,
+    R_FIRST,
+    R_OPENING,
+    R_VECTORS,
     STALLED,
     STARVED,
     T_EVERY,
     U_FIRED,
+    U_GOAL,
     U_LOOKED,
     U_REASON,
     U_REPEATS,
@@ -88,6 +93,7 @@ from gridloom.sim.elastic.packet_tables import (
 )
 from gridloom.sim.elastic.packet_trees import (
     H_CHILD,
+    H_CROSSED,
     H_END,
     H_FLOW,
     H_LINK,
@@ -277,8 +283,9 @@ def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, w
         if short > 0:
             return STARVED
         # The tokens that are needed are there or on their last resource; the last one needed comes so much later.
-        later = flows[f, F_BEGAN] + flows[f, F_PACE] * (flows[f, F_PUTS] + short)
-        wake = max(wake, later)
+        lag = flows[f, F_PUTS] + short
+        if lag > 0:
+            wake = max(wake, flows[f, F_BEGAN] + flows[f, F_PACE] * lag)
     if wake > cycle:
         _push(agenda, wake, u)
         return STARVED
@@ -358,6 +365,9 @@ def _iteration(agenda: Agenda, network: Network, record: Record, limits: Limits,
     """Note that a unit has done an iteration; the run ends with the last one."""
     units, cycle = network.units, agenda.numbers[N_CYCLE]
     iteration = units[u, U_FIRED] // units[u, U_REPEATS]
+    if iteration == 1:
+        record.blocks[u, 0] = cycle
+    record.blocks[u, 1] = cycle
     if iteration >= len(record.finish):
         return
     record.done[iteration] += 1
@@ -386,7 +396,7 @@ def _unit(
             _iteration(agenda, network, record, limits, u)
             if agenda.numbers[N_STATUS] != GOES_ON:
                 return
-    if units[u, U_UNTIL] >= 0 or units[u, U_FIRED] >= limits.cap * units[u, U_REPEATS]:
+    if units[u, U_UNTIL] >= 0 or units[u, U_FIRED] >= units[u, U_GOAL]:
         return
     lack = _lacking(agenda, network, hops, tree_table, limits.waiting, u)
     if lack != units[u, U_REASON]:
@@ -432,9 +442,9 @@ def _chosen(network: Network, trees: Trees, link: int, fair: bool) -> int:
 
 
 @borrowing
-def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: int, pace: int) -> None:
-    """The vectors of a packet come to the consumers of these flows, one for each pace, from the next one on."""
-    units, flows, cycle = network.units, network.flows, agenda.numbers[N_CYCLE]
+def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: int, pace: int, cycle: int) -> None:
+    """The vectors of a packet come to the consumers of these flows, one for each pace, from a cycle on."""
+    units, flows = network.units, network.flows
     while f >= 0:
         missing = flows[f, F_TAKES] - (flows[f, F_COME] - flows[f, F_TAKEN])
         flows[f, F_COME] += size
@@ -447,12 +457,33 @@ def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: i
 
 
 @borrowing
+def _opening(network: Network, trees: Trees, link: int, h: int) -> int:
+    """The cycles until the row of the packet that waits for hop h is open in its channel."""
+    rows, hops = network.rows, trees.hops
+    if rows[R_VECTORS] == 0 or link < rows[R_FIRST]:
+        return 0
+    begin = trees.link_start[link]
+    stream = 0
+    while trees.link_hops[begin + stream] != h:
+        stream += 1
+    row = hops[h, H_CROSSED] // rows[R_VECTORS]
+    hops[h, H_CROSSED] += hops[h, H_SIZE]
+    place = network.open_rows[link - rows[R_FIRST], (stream + row) % rows[R_BANKS]]
+    if place[0] == stream and place[1] == row:
+        return 0
+    place[0] = stream
+    place[1] = row
+    return int(rows[R_OPENING])
+
+
+@borrowing
 def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h: int) -> None:
     """Let the packet that waits for hop h cross its resource."""
     links, queues, hops = network.links, network.queues, trees.hops
     cycle, link, size = agenda.numbers[N_CYCLE], natural(hops[h, H_LINK]), hops[h, H_SIZE]
     pace = links[link, L_PACE]
-    end = cycle + size * pace
+    opening = _opening(network, trees, link, h)
+    end = cycle + opening + size * pace
     _count_wait(links, link_usage, link, cycle, -1)
     link_usage[link, CARRIED] += size
     links[link, L_FREE_AT] = end
@@ -463,15 +494,15 @@ def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h:
     _push(agenda, end, len(network.units) + h)
     q = hops[h, H_QUEUE]
     if q < 0:
-        _deliver(agenda, network, trees.next_flow, hops[h, H_FLOW], size, pace)
+        _deliver(agenda, network, trees.next_flow, hops[h, H_FLOW], size, pace, cycle + opening)
         return
     queues[q, Q_USED] += size
-    if pace == 1 and links[link, L_LATENCY] == 0:
+    if pace == 1 and links[link, L_LATENCY] == 0 and opening == 0:
         agenda.leaving[natural(agenda.numbers[N_LEAVING])] = h
         agenda.numbers[N_LEAVING] += 1
     else:
         # A slow resource sends a packet on when it has all of it.
-        head = cycle + 1 if pace == 1 else end
+        head = cycle + opening + 1 if pace == 1 else end
         _push(agenda, head + links[link, L_LATENCY], len(network.units) + len(hops) + h)
 
 
@@ -522,7 +553,7 @@ def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
 def run_packets(
     limits: Limits, network: Network, trees: Trees, tree_table: Words, tree_unit: Words, record: Record
 ) -> int:
-    """Run until all units have done ``last`` iterations, none more than ``cap``; returns what the run came to.
+    """Run until all units have done ``last`` iterations, none more than its goal; returns what the run came to.
 
     Fills the record. The run ends with ``DONE``, with ``DEADLOCK`` when no event is left, with ``OUT_OF_TIME`` after
     ``max_cycles``, and with ``OUT_OF_CELLS`` when more events wait than the pool holds. O(firings + packets * hops).

@@ -34,7 +34,8 @@ F_PACE: Final = 14
 F_COLUMNS: Final = 16
 
 # Columns of the unit table: cycles of a firing, firings of an iteration; then the cycle in which its firing ends (-1:
-# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at.
+# idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at; last
+# the firings after which it begins no more.
 U_WORK: Final = 0
 U_REPEATS: Final = 1
 U_UNTIL: Final = 2
@@ -42,6 +43,7 @@ U_SINCE: Final = 3
 U_REASON: Final = 4
 U_FIRED: Final = 5
 U_LOOKED: Final = 6
+U_GOAL: Final = 7
 U_COLUMNS: Final = 8
 
 # Columns of the table of resources: pace, latency, rests (every, cycles, phase); the cycle from which it is free, the
@@ -67,6 +69,13 @@ Q_USED: Final = 3
 Q_FRONT: Final = 4
 Q_COUNT: Final = 5
 Q_COLUMNS: Final = 6
+
+# Cells of the description of DRAM rows: vectors of a row (0: there are none), banks of a channel, cycles to open one,
+# the first resource that is a channel.
+R_VECTORS: Final = 0
+R_BANKS: Final = 1
+R_OPENING: Final = 2
+R_FIRST: Final = 3
 
 # Columns of the tree table: every how many firings of its unit it gets a packet.
 T_EVERY: Final = 0
@@ -103,12 +112,10 @@ LONG_AGO: Final = -(1 << 40)
 class Limits(NamedTuple):
     """How far a run goes.
 
-    ``first`` is less than ``last``, and ``last`` at most ``cap``, or the run ends as a deadlock when all units have
-    reached the cap.
+    ``first`` is less than ``last``. A run whose units reach their goals before ``last`` ends when nothing moves any
+    more, like a deadlock.
     """
 
-    #: No unit does more iterations than this.
-    cap: int
     #: The iterations between whose ends links and units are measured.
     first: int
     last: int
@@ -137,6 +144,9 @@ class Network(NamedTuple):
     outputs: Words
     tree_start: Words
     trees: Words
+    #: What DRAM rows are like; channel, bank -> the open row as (stream, number), -1: none.
+    rows: Words
+    open_rows: Words
 
 
 class Record(NamedTuple):
@@ -145,6 +155,8 @@ class Record(NamedTuple):
     #: The cycle in which each iteration was done by all units, and how many units have done it.
     finish: Words
     done: Words
+    #: Unit -> the cycle in which its first iteration was done, and its latest; -1: none yet.
+    blocks: Words
     #: Cycles of units and resources by what they did.
     usage: Words
     link_usage: Words

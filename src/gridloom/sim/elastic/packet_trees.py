@@ -29,11 +29,13 @@ H_QUEUE: Final = 4
 H_SIZE: Final = 5
 H_FLOW: Final = 6
 # Then what a run changes: whether a packet is there that may cross now, how many of the next hops have not taken the
-# front packet yet, the cycle in which the last of these is through with it; for roots the packets that wait.
+# front packet yet, the cycle in which the last of these is through with it; for roots the packets that wait; the
+# vectors that have crossed it, where DRAM has rows.
 H_READY: Final = 7
 H_PENDING: Final = 8
 H_END: Final = 9
 H_WAITING: Final = 10
+H_CROSSED: Final = 11
 H_COLUMNS: Final = 12
 
 
@@ -139,6 +141,7 @@ def grow_trees(
         hops[h, H_READY] = 0
         hops[h, H_PENDING] = 0
         hops[h, H_WAITING] = 0
+        hops[h, H_CROSSED] = 0
     link_start = np.zeros(resources + 1, dtype=np.int64)
     for h in range(trees, count):
         link_start[hops[h, H_LINK] + 1] += 1

@@ -15,7 +15,7 @@ least number of firings after which all buffers are as before (:mod:`gridloom.df
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,14 +25,16 @@ from gridloom.archs.model import Arch
 from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.rates import taken
-from gridloom.dfg.semantics import encode, salt
+from gridloom.dfg.semantics import salt
 from gridloom.errors import DfgError, SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
 from gridloom.sim.elastic import token_tables as layout
-from gridloom.sim.elastic import untimed
+from gridloom.sim.elastic.cold import ColdStart, Program
 from gridloom.sim.elastic.fabric import fabric_of
+from gridloom.sim.elastic.loading import later
 from gridloom.sim.elastic.token_kernel import run_tokens
 from gridloom.sim.elastic.token_tables import Words
+from gridloom.sim.elastic.untimed_values import early_tokens, untimed_values
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
 _LISTED: Final = 8
@@ -45,32 +47,54 @@ _MAX_CROSSINGS: Final = 20_000_000
 _LEAST_ITERATIONS: Final = 6
 
 
-def simulate_elastic(configuration: Configuration, *, iterations: int = 64) -> Verdict:
+def simulate_elastic(configuration: Configuration, *, iterations: int = 64, cold: ColdStart | None = None) -> Verdict:
     """Run an elastic configuration for so many graph iterations.
+
+    With ``cold`` the run begins with an array that has no configuration, and as many blocks go through as that says;
+    ``iterations`` is then not read, and the verdict's ``cold`` says when each step was done.
 
     The verdict has the period (cycles per iteration, over the middle half of the run) and what each unit did with its
     cycles; graphs whose iterations are long run fewer of them. A deadlock is a verdict that is not ok and says who
     waits for whom. SimulationError when the graph's rates do not balance or it stops by itself. Costs about half a
     microsecond for each link that a packet crosses.
     """
-    dfg = configuration.dfg
+    if cold is not None:
+        from gridloom.sim.elastic.token_cold import simulate_cold
+
+        return simulate_cold(configuration, cold)
     repeats = repetitions(configuration)
     asked = iterations
     iterations = _affordable(configuration, repeats, iterations)
-    expected = _untimed(configuration, repeats, iterations)
+    check_firings(configuration.dfg, repeats, iterations)
     network = TokenNetwork(configuration, repeats, iterations)
+    return run_and_compare(network, asked=asked)
+
+
+def check_firings(dfg: Dfg, repeats: Sequence[int], iterations: int) -> None:
+    """SimulationError where so many iterations have more firings than can be simulated."""
+    if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
+        raise SimulationError(
+            f"an iteration takes up to {max(repeats)} firings of a node: {iterations} of them are too many to simulate",
+            where=f"graph {dfg.name!r}",
+        )
+
+
+def run_and_compare(network: TokenNetwork, *, asked: int) -> Verdict:
+    """Run a network to its end; the verdict compares its values with those that the graph has without an array."""
+    configuration, dfg = network.configuration, network.dfg
+    expected = network.expected()
     cycles = network.run()
     mismatches, divergence = _compare(network, expected)
     stuck = network.stuck()
     return Verdict(
         ok=not mismatches and stuck is None,
-        iterations=iterations,
+        iterations=network.iterations,
         asked=asked,
-        trip_counts=(iterations,),
+        trip_counts=(network.iterations,),
         cycles=cycles,
         mismatches=tuple(mismatches[:_LISTED]),
         divergence=divergence,
-        error=_why(stuck, cycles, iterations),
+        error=_why(stuck, cycles, network.iterations),
         period=None if stuck else network.period(),
         units=tuple(
             UnitUse(
@@ -126,59 +150,6 @@ def repetitions(configuration: Configuration) -> list[int]:
         raise SimulationError(error.message, where=error.where) from None
 
 
-def early_tokens(dfg: Dfg, e: int) -> list[int]:
-    """The tokens that are on a loop-carried edge before the first firing.
-
-    There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
-    """
-    edge = dfg.edges[e]
-    values = dfg.initial_values(e)
-    if any(isinstance(value, str) for value in values):
-        raise SimulationError(f"edge {edge.source} -> {edge.target} starts from a live-in; elastic arrays take numbers")
-    return [
-        int(untimed.token(encode(dfg.domain, value), j, edge.part))
-        for value in values
-        if not isinstance(value, str)
-        for j in range(edge.tokens)
-    ]
-
-
-def _untimed(configuration: Configuration, repeats: list[int], iterations: int) -> Words:
-    """The value of each firing of each node, ``[node, firing]``, without an array: what the timed run has to reproduce.
-
-    SimulationError for too many firings, and for a graph that stops by itself.
-    """
-    dfg = configuration.dfg
-    if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
-        raise SimulationError(
-            f"an iteration takes up to {max(repeats)} firings of a node: {iterations} of them are too many to simulate",
-            where=f"graph {dfg.name!r}",
-        )
-    edges: list[tuple[int, ...]] = []
-    early: list[int] = []
-    travelling = token_edges(configuration)
-    number = {e: k for k, e in enumerate(travelling)}
-    for e in travelling:
-        edge, first = dfg.edges[e], early_tokens(dfg, e)
-        edges.append(
-            (
-                dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early),
-                edge.puts_every, edge.takes_every, edge.part,
-            )
-        )  # fmt: skip
-        early += first
-    incoming = [[number[e] for e in dfg.operand_edges(node.id) if e in number] for node in dfg.nodes]
-    start, flat = _ragged(incoming)
-    results = np.zeros((len(dfg.nodes), max(repeats) * iterations), dtype=np.int64)
-    done = untimed.run_untimed(
-        iterations, np.array(repeats, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
-        start, flat, np.array(edges, dtype=np.int64).reshape(-1, 8), np.array([*early, 0], dtype=np.int64), results,
-    )  # fmt: skip
-    if not done:
-        raise SimulationError("stops by itself: a cycle has too few tokens at the start", where=f"graph {dfg.name!r}")
-    return results
-
-
 @dataclass
 class _Tables:
     """What the kernel reads of flows and trees, while it is collected.
@@ -209,18 +180,35 @@ class TokenNetwork:
     deadlock that says why.
     """
 
-    def __init__(self, configuration: Configuration, repeats: list[int], iterations: int) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        repeats: list[int],
+        iterations: int,
+        *,
+        program: Program | None = None,
+        begin: int = 0,
+    ) -> None:
+        """Lay out a run; a ``program`` says how many iterations each node does, and what is dropped and stored.
+
+        ``begin`` is the cycle of the array in which the run begins: refreshes of the DRAM go by it.
+        """
         self.configuration = configuration
         self.dfg: Dfg = configuration.dfg
         self.arch: Arch = configuration.arch
-        self.fabric = fabric_of(configuration.arch)
+        self.fabric = later(fabric_of(configuration.arch), begin)
         self.iterations = iterations
+        self.program = program
         self.slots: list[Slot] = [slot for slot in configuration.slots if slot.kind == "op"]
         self.repeats = [repeats[slot.node] for slot in self.slots]
+        self.node_goals = [n * iterations for n in repeats] if program is None else program.goals
+        self.goals = [self.node_goals[slot.node] for slot in self.slots]
+        #: Edge -> tokens that are dropped at its end before the first one that counts.
+        self.dropped = [0] * len(self.dfg.edges) if program is None else list(program.dropped)
         self.tables = _Tables()
         self.ends = {resource: (a, b) for a, b, resource in self.arch.links}
-        #: Readers of DRAM, as (work, firings of an iteration); they are units behind those of the slots.
-        self.readers: list[tuple[int, int]] = []
+        #: Readers of DRAM, as (work, firings of an iteration, and of the run): units behind those of the slots.
+        self.readers: list[tuple[int, int, int]] = []
         self.leaving: list[list[int]] = [[] for _ in self.slots]
         self.entering: list[list[int]] = [[] for _ in self.slots]
         self._connect()
@@ -228,11 +216,19 @@ class TokenNetwork:
         count = len(self.slots) + len(self.readers)
         self.flows = np.array(self.tables.flows, dtype=np.int64).reshape(-1, 12)
         self.counters = np.array([*self.tables.counters, 0], dtype=np.int64)
-        self.consumed = np.zeros(len(self.flows), dtype=np.int64)
-        self.results = np.zeros((count, max([*self.repeats, 1]) * iterations), dtype=np.int64)
-        self.finished = np.full((count, iterations), -1, dtype=np.int64)
+        self.consumed = np.array([self.dropped[e] if e >= 0 else 0 for e in self.tables.edges], dtype=np.int64)
+        self.results = np.zeros((count, max([*self.goals, 1])), dtype=np.int64)
+        most = max((goal // n for goal, n in zip(self.goals, self.repeats)), default=1)
+        self.finished = np.full((count, most), -1, dtype=np.int64)
         self.usage = np.zeros((count, 3), dtype=np.int64)
         self.fired = np.zeros(count, dtype=np.int64)
+
+    def expected(self) -> Words:
+        """The value of each firing of each node without an array: what the run has to reproduce.
+
+        SimulationError for a graph that stops by itself.
+        """
+        return untimed_values(self.dfg, token_edges(self.configuration), self.node_goals, self.dropped)
 
     def _connect(self) -> None:
         """Make a flow for each token path, join flows to the units at their ends, and grow the trees."""
@@ -281,7 +277,7 @@ class TokenNetwork:
             self.entering[u].append(f)
             self.leaving.append([f])
             self.entering.append([])
-            self.readers.append((size, self.repeats[u]))
+            self.readers.append((size, self.repeats[u], self.goals[u]))
 
     def _unit(self, tile: int, node: str) -> int:
         """The unit on a tile; the one that runs ``node`` where there are several."""
@@ -317,8 +313,12 @@ class TokenNetwork:
         """The resources that a flow's packets cross: its links, perhaps a bank or a DRAM channel."""
         fabric = self.fabric
         steps = [int(fabric.link_number[link]) for link in flow.links]
+        if self.program is not None and not self.program.stores:
+            return steps
         if fabric.bank[flow.target] >= 0:
-            steps.append(int(fabric.bank[flow.target]) + self.dfg.edges[flow.edge].operand % fabric.banks)
+            inputs = self.program.inputs if self.program is not None else ()
+            operand = inputs[flow.edge] if inputs else self.dfg.edges[flow.edge].operand
+            steps.append(int(fabric.bank[flow.target]) + operand % fabric.banks)
         elif fabric.channel[flow.target] >= 0:
             steps.append(int(fabric.channel[flow.target]))
         return steps
@@ -385,21 +385,21 @@ class TokenNetwork:
     def start(self) -> TokenRun:
         """Lay units, flows and links out as the kernel's tables, ready to run from cycle 0."""
         units = [
-            (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id))
-            for slot, repeats in zip(self.slots, self.repeats)
+            (self.dfg.nodes[slot.node].work, repeats, salt(self.dfg.nodes[slot.node].id), goal)
+            for slot, repeats, goal in zip(self.slots, self.repeats, self.goals)
         ]
-        units += [(work, repeats, 0) for work, repeats in self.readers]
-        input_start, inputs = _ragged(self.entering)
-        output_start, outputs = _ragged(self.leaving)
+        units += [(work, repeats, 0, goal) for work, repeats, goal in self.readers]
+        input_start, inputs = layout.ragged(self.entering)
+        output_start, outputs = layout.ragged(self.leaving)
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
         for first, early in self.tables.early.items():
             rings[first : first + len(early)] = early
-        table = np.array(units, dtype=np.int64).reshape(-1, 3)
+        table = np.array(units, dtype=np.int64).reshape(-1, 4)
         network = layout.Network(table, input_start, inputs, output_start, outputs, self.flows, *self._ends())
         state = layout.TokenState(
             self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
         )
-        return TokenRun(self.iterations, network, self._ways(), state)
+        return TokenRun(network, self._ways(), state)
 
     def _ends(self) -> tuple[Words, Words]:
         """The unit that puts each flow's tokens, and the unit that takes the tokens of each counter; -1: none."""
@@ -425,21 +425,23 @@ class TokenNetwork:
             (after[before] if before >= 0 else firsts[-1 - before]).append(h)
         for t, tree in enumerate(tables.trees):
             of_unit[tree[layout.T_UNIT]].append(t)
-        share_start, shares = _ragged(list(sharing.values()))
-        counter_start, counters = _ragged(tables.raised)
-        after_start, following = _ragged(after)
-        first_start, first = _ragged(firsts)
-        unit_start, trees_of_unit = _ragged(of_unit)
+        share_start, shares = layout.ragged(list(sharing.values()))
+        counter_start, counters = layout.ragged(tables.raised)
+        after_start, following = layout.ragged(after)
+        first_start, first = layout.ragged(firsts)
+        unit_start, trees_of_unit = layout.ragged(of_unit)
         carriers = np.zeros(len(tables.hops) + 1, dtype=np.int64)
         carriers[shares[:-1]] = np.repeat(np.arange(len(used)), np.diff(share_start))
         fed: list[set[int]] = [set() for _ in fabric.capacity]
         for h, row in enumerate(tables.hops):
             if row[layout.H_QUEUE] >= 0:
                 fed[row[layout.H_QUEUE]].add(int(carriers[h]))
-        feeder_start, feeders = _ragged([sorted(resources) for resources in fed])
+        feeder_start, feeders = layout.ragged([sorted(resources) for resources in fed])
         raises = {c: h for h, raised in enumerate(tables.raised) for c in raised}
         last_hop = [raises.get(row[layout.F_COUNTER] + row[layout.F_HOPS], -1) for row in tables.flows]
-        columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase)
+        dram_row, row_banks, row_opening, first_channel = fabric.rows
+        channel = np.maximum(np.arange(fabric.resources) - first_channel, -1)
+        columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase, channel)
         return layout.Ways(
             trees=np.array(tables.trees, dtype=np.int64).reshape(-1, 2),
             hops=np.array(tables.hops, dtype=np.int64).reshape(-1, 5),
@@ -460,6 +462,9 @@ class TokenNetwork:
             last_hop=np.array([*last_hop, -1], dtype=np.int64),
             capacity=fabric.capacity,
             waiting=fabric.waiting,
+            row=dram_row,
+            row_banks=row_banks,
+            row_opening=row_opening,
         )
 
     def period(self) -> float:
@@ -492,7 +497,7 @@ class TokenNetwork:
         A deadlock is a ring of units that wait for each other's tokens or room; where there is none (a broken route),
         it is the chain from the first waiting unit on.
         """
-        waiting = [u for u in range(len(self.slots)) if self.fired[u] < self.iterations * self.repeats[u]]
+        waiting = [u for u in range(len(self.slots)) if self.fired[u] < self.goals[u]]
         if not waiting:
             return None
         said = {u: self._wait(u) for u in waiting}
@@ -532,15 +537,14 @@ class TokenNetwork:
 class TokenRun:
     """A run on its way: ``cycle`` is the one that comes next, and the arrays of state and pace show what stands."""
 
-    def __init__(self, iterations: int, network: layout.Network, ways: layout.Ways, state: layout.TokenState) -> None:
-        self.iterations = iterations
+    def __init__(self, network: layout.Network, ways: layout.Ways, state: layout.TokenState) -> None:
         self.network, self.ways, self.state = network, ways, state
         self.pace = layout.first_pace(network, ways, state)
         self.cycle = 0
 
     def advance(self, cycle: int) -> int:
         """Run until a cycle or to the end; returns the next cycle, which is later where nothing happens in between."""
-        self.cycle = int(run_tokens(self.iterations, self.cycle, cycle, self.network, self.ways, self.state, self.pace))
+        self.cycle = int(run_tokens(self.cycle, cycle, self.network, self.ways, self.state, self.pace))
         return self.cycle
 
 
@@ -572,15 +576,3 @@ def _compare(network: TokenNetwork, expected: Words) -> tuple[list[Mismatch], Mi
             if earliest is None or (mismatch.iteration, order[slot.node]) < earliest:
                 earliest, divergence = (mismatch.iteration, order[slot.node]), mismatch
     return wrong, divergence
-
-
-def _ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
-    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
-
-    The second array has a cell to spare, so that it is never empty.
-    """
-    start, flat = [0], []
-    for row in rows:
-        flat += row
-        start.append(len(flat))
-    return np.array(start, dtype=np.int64), np.array([*flat, 0], dtype=np.int64)

@@ -51,8 +51,11 @@ class Agenda(NamedTuple):
     resource_marked: Words
 
 
-def first_agenda(units: int, queues: int, trees: int, resources: int, credits: int, flows: int) -> Agenda:
-    """Return the agenda of a run that begins: everything is marked. ``credits`` bounds the credits under way."""
+def first_agenda(units: int, queues: int, trees: int, resources: int, credits: int, flows: int, left: int) -> Agenda:
+    """Return the agenda of a run that begins: everything is marked, and so many units have something to do.
+
+    ``credits`` bounds the credits under way.
+    """
 
     def full(count: int, value: int = 0) -> Words:
         return np.full(count + 1, value, dtype=np.int64)
@@ -61,7 +64,7 @@ def first_agenda(units: int, queues: int, trees: int, resources: int, credits: i
     return Agenda(
         heap=full(2 * units + 2 * queues + trees + 3 * resources + credits + 8),
         first=np.cumsum([0, *counts], dtype=np.int64),
-        sizes=np.array([0, units, resources, 0, units], dtype=np.int64),
+        sizes=np.array([0, units, resources, 0, left], dtype=np.int64),
         units=np.arange(units + 1, dtype=np.int64),
         unit_marked=full(units, 1),
         resources=np.arange(resources + 1, dtype=np.int64),

@@ -40,6 +40,7 @@ from gridloom.sim.elastic.token_tables import (
     H_BRANCHES,
     H_QUEUE,
     H_SIZE,
+    R_CHANNEL,
     R_LATENCY,
     R_PACE,
     R_REST_CYCLES,
@@ -49,6 +50,7 @@ from gridloom.sim.elastic.token_tables import (
     STARVED,
     T_EVERY,
     T_UNIT,
+    U_GOAL,
     U_REPEATS,
     U_SALT,
     U_WORK,
@@ -254,8 +256,27 @@ def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
 
 
 @borrowing
+def _row(resource: int, stream: int, h: int, ways: Ways, pace: Pace) -> int:
+    """The cycles that a resource takes to open the row of a stream's next packet, none where it is open already."""
+    channel = ways.resources[resource, R_CHANNEL]
+    if ways.row == 0 or channel < 0:
+        return 0
+    number = pace.crossed[h] // ways.row
+    pace.crossed[h] += ways.hops[h, H_SIZE]
+    bank = (stream + number) % ways.row_banks
+    if pace.opened[channel, bank, 0] == h and pace.opened[channel, bank, 1] == number:
+        return 0
+    pace.opened[channel, bank, 0] = h
+    pace.opened[channel, bank, 1] = number
+    return int(ways.row_opening)
+
+
+@borrowing
 def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
-    """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once."""
+    """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once.
+
+    The cycle is the one in which its row is open, where the resource is a DRAM channel with rows.
+    """
     size, speed = ways.hops[h, H_SIZE], ways.resources[resource, R_PACE]
     pace.carrying[resource] = h
     pace.since[resource] = cycle
@@ -311,7 +332,7 @@ def _turn(resource: int, cycle: int, ways: Ways, pace: Pace) -> None:
         q = ways.hops[h, H_QUEUE]
         if q < 0 or pace.used[q] + ways.hops[h, H_SIZE] <= ways.capacity[q]:
             pace.turn[resource] = (at + 1) % sharing
-            _start(resource, h, cycle, ways, pace)
+            _start(resource, h, cycle + _row(resource, at, h, ways, pace), ways, pace)
             return
 
 
@@ -391,11 +412,11 @@ def _end(u: int, cycle: int, goal: int, network: Network, ways: Ways, state: Tok
 
 
 @borrowing
-def _fire(u: int, cycle: int, iterations: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
+def _fire(u: int, cycle: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
     """End the firing of a unit that is due, and begin the next if it can; returns whether one began."""
     units, input_start, inputs, output_start, outputs, flows, _, _ = network
     _, consumed, rings, results, _, _, fired = state
-    goal = iterations * units[u, U_REPEATS]
+    goal = units[u, U_GOAL]
     _settle(u, cycle, goal, state, pace)
     if pace.until[u] == cycle:
         _end(u, cycle, goal, network, ways, state, pace)
@@ -420,7 +441,7 @@ def _fire(u: int, cycle: int, iterations: int, network: Network, ways: Ways, sta
 
 
 @borrowing
-def _fire_marked(cycle: int, iterations: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
+def _fire_marked(cycle: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
     """Let the marked units fire; returns whether one began."""
     agenda, began = pace.agenda, False
     marked = agenda.sizes[agendas.UNITS]
@@ -428,15 +449,13 @@ def _fire_marked(cycle: int, iterations: int, network: Network, ways: Ways, stat
     for k in range(marked):
         u = agenda.units[k]
         agenda.unit_marked[u] = 0
-        began = _fire(u, cycle, iterations, network, ways, state, pace) or began
+        began = _fire(u, cycle, network, ways, state, pace) or began
     return began
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
-def run_tokens(
-    iterations: int, first: int, max_cycles: int, network: Network, ways: Ways, state: TokenState, pace: Pace
-) -> int:
-    """Run until every unit has done its part of ``iterations`` or nothing moves any more; returns the cycles.
+def run_tokens(first: int, max_cycles: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> int:
+    """Run until every unit has reached its goal or nothing moves any more; returns the cycles.
 
     Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its
     ``fired`` and its counters show where a deadlock stands. O(packets * hops * log(units + hops)).
@@ -445,9 +464,9 @@ def run_tokens(
     same state and pace. A call that returns ``first`` itself has come to its end: nothing is left, or nothing moves.
     """
     agenda, cycle, looked = pace.agenda, first, False
-    while cycle < max_cycles and iterations > 0 and agenda.sizes[agendas.LEFT] > 0:
+    while cycle < max_cycles and agenda.sizes[agendas.LEFT] > 0:
         moved = _happen(cycle, network, ways, pace)
-        moved = _fire_marked(cycle, iterations, network, ways, state, pace) or moved
+        moved = _fire_marked(cycle, network, ways, state, pace) or moved
         _carry(cycle, network, ways, pace, state.counters)
         if agenda.sizes[agendas.LEFT] == 0:
             break
@@ -472,5 +491,5 @@ def run_tokens(
         if pace.carrying[resource] >= 0:
             _count(resource, past, ways, pace, state.counters)
     for u in range(len(network.units)):
-        _settle(u, cycle, iterations * network.units[u, U_REPEATS], state, pace)
+        _settle(u, cycle, network.units[u, U_GOAL], state, pace)
     return cycle

@@ -8,6 +8,7 @@ the producer's result that the flow carries; -1: what is read from DRAM, whose v
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,10 +32,11 @@ F_TAKES_EVERY: Final = 9
 F_CREDIT: Final = 10
 F_PART: Final = 11
 
-# Columns of the unit table.
+# Columns of the unit table: cycles of a firing, firings of an iteration, what its values begin with, firings in all.
 U_WORK: Final = 0
 U_REPEATS: Final = 1
 U_SALT: Final = 2
+U_GOAL: Final = 3
 
 # Columns of the tree table: the unit that it begins at, every how many of its firings it gets a packet.
 T_UNIT: Final = 0
@@ -48,12 +50,13 @@ H_SIZE: Final = 2
 H_BRANCHES: Final = 3
 H_RESOURCE: Final = 4
 
-# Columns of the resource table.
+# Columns of the resource table; the last one is the number of a DRAM channel, -1 for what is none.
 R_PACE: Final = 0
 R_LATENCY: Final = 1
 R_REST_EVERY: Final = 2
 R_REST_CYCLES: Final = 3
 R_REST_PHASE: Final = 4
+R_CHANNEL: Final = 5
 
 # Columns of the usage table.
 BUSY: Final = 0
@@ -107,12 +110,17 @@ class Ways(NamedTuple):
     #: Vectors that each queue holds; packets of a tree that wait in its unit at the most.
     capacity: Words
     waiting: int
+    #: Vectors of a DRAM row (0: there are none), banks of a channel, cycles to open another row.
+    row: int
+    row_banks: int
+    row_opening: int
 
 
 class TokenState(NamedTuple):
     """What a run changes.
 
-    A run begins where the arrays stand: counters hold the early tokens of loop-carried edges, and rings their values.
+    A run begins where the arrays stand: counters hold the early tokens of loop-carried edges, and rings their values;
+    tokens that count as taken before the first one has come are dropped where they arrive.
     After a deadlock they show where each token is.
     """
 
@@ -162,6 +170,10 @@ class Pace(NamedTuple):
     asked: Words
     counted: Words
     rested: Words
+    #: For each hop the tokens that it has begun to carry over a channel with rows; for each channel and bank the hop
+    #: whose row is open, and its number.
+    crossed: Words
+    opened: Words
     agenda: Agenda
 
 
@@ -179,7 +191,8 @@ def first_pace(network: Network, ways: Ways, state: TokenState) -> Pace:
         until=full(count, -1),
         idle=full(count, STARVED),
         seen=full(flows),
-        promised=state.counters[network.flows[:, F_COUNTER]],
+        # What is dropped at the end of a flow takes no room there.
+        promised=state.counters[network.flows[:, F_COUNTER]] - state.consumed,
         credits=full((flows, longest)),
         waiting=full(trees),
         taken=full(len(ways.hops)),
@@ -196,5 +209,21 @@ def first_pace(network: Network, ways: Ways, state: TokenState) -> Pace:
         asked=full(count, -1),
         counted=full(resources),
         rested=full(resources, -1),
-        agenda=first_agenda(count, queues, trees, resources, flows * longest, flows),
+        crossed=full(len(ways.hops)),
+        opened=full((1 + int(ways.resources[:, R_CHANNEL].max(initial=0)), ways.row_banks, 2), -1),
+        agenda=first_agenda(
+            count, queues, trees, resources, flows * longest, flows, int(np.count_nonzero(network.units[:, U_GOAL]))
+        ),
     )
+
+
+def ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
+    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
+    start, flat = [0], []
+    for row in rows:
+        flat += row
+        start.append(len(flat))
+    return np.array(start, dtype=np.int64), np.array([*flat, 0], dtype=np.int64)

@@ -26,8 +26,7 @@ def token(value: int, number: int, part: int = 0) -> int:
 
 @njit(cache=True, nogil=True)
 def run_untimed(
-    iterations: int,
-    repeats: Words,
+    goals: Words,
     salts: Words,
     input_start: Words,
     input_edges: Words,
@@ -38,23 +37,24 @@ def run_untimed(
     """What the graph means: fire each node as soon as its tokens exist, with no array and no limits.
 
     ``edges`` has (source node, tokens put, tokens taken, tokens there at the start, where they are in ``early``,
-    every how many firings they are put, and taken, and their part). Fills ``results[node, firing]``; False when the
-    graph stops by itself before the end. By the theory of Kahn process networks the values do not depend on the order
-    of firing, so any order will do. O(firings * tokens), and a pass over all nodes for each round of firings.
+    every how many firings they are put, and taken, their part, and how many are dropped first). ``goals`` has the
+    firings of each node. Fills ``results[node, firing]``; False when the graph stops by itself before the end. By the
+    theory of Kahn process networks the values do not depend on the order of firing, so any order will do. O(firings *
+    tokens), and a pass over all nodes for each round of firings.
     """
-    count = len(repeats)
+    count = len(goals)
     fired = np.zeros(count, dtype=np.int64)
     moving = True
     while moving:
         moving = False
         for v in range(count):
-            while fired[v] < iterations * repeats[v]:
+            while fired[v] < goals[v]:
                 ready = True
                 for k in range(input_start[v], input_start[v + 1]):
                     e = input_edges[k]
                     if fired[v] % edges[e, 6]:
                         continue
-                    made = edges[e, 3] + fired[edges[e, 0]] // edges[e, 5] * edges[e, 1]
+                    made = edges[e, 3] + fired[edges[e, 0]] // edges[e, 5] * edges[e, 1] - edges[e, 8]
                     if made < (fired[v] // edges[e, 6] + 1) * edges[e, 2]:
                         ready = False
                         break
@@ -66,7 +66,7 @@ def run_untimed(
                     if fired[v] % edges[e, 6]:
                         continue
                     for j in range(edges[e, 2]):
-                        number = fired[v] // edges[e, 6] * edges[e, 2] + j
+                        number = fired[v] // edges[e, 6] * edges[e, 2] + j + edges[e, 8]
                         if number < edges[e, 3]:
                             value = early[edges[e, 4] + number]
                         else:
@@ -77,4 +77,4 @@ def run_untimed(
                 results[v, fired[v]] = state
                 fired[v] += 1
                 moving = True
-    return bool(np.all(fired >= iterations * repeats))
+    return bool(np.all(fired >= goals))
