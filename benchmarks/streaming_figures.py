@@ -252,8 +252,8 @@ FIGURES = {
     "size": (size, Setting(150, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
     "ifft": (ifft, Setting(240, 64, 3), "Mean cycles while learning to place the IFFT loop"),
     "order": (order, Setting(400, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
-    "masking": (masking, Setting(400, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
-    "reuse": (reuse, Setting(80, 24, 3), "Weights of other graphs reused, 50 nodes on 64 tiles"),
+    "masking": (masking, Setting(40, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
+    "reuse": (reuse, Setting(8, 24, 3), "Weights of other graphs reused, 50 nodes on 64 tiles"),
 }
 
 

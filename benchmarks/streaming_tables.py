@@ -29,7 +29,7 @@ SMALL = 40
 def rows_of(lines: list[Row], seconds: float) -> list[Row]:
     """Return a row for each case with a list of outcomes by seed for each column, smaller arrays and graphs first."""
     rows = [_row(case, [line for line in lines if line["graph"] == case.source], seconds) for case in cases("strict")]
-    return sorted(rows, key=lambda row: (row["tiles"], row["nodes"]))
+    return sorted((row for row in rows if best_known(row)), key=lambda row: (row["tiles"], row["nodes"]))
 
 
 def _row(case: Case, lines: list[Row], seconds: float) -> Row:
@@ -54,20 +54,31 @@ def _row(case: Case, lines: list[Row], seconds: float) -> Row:
     return row
 
 
-def best_known(row: Row) -> tuple[int, int]:
-    """Return the lowest II of any column and seed, with the fewest cycles at it."""
+def best_known(row: Row) -> tuple[int, int] | None:
+    """Return the lowest II of any column and seed, with the fewest cycles at it; None where nothing was found."""
     found = [o for c in COLUMNS for o in (row[c] if isinstance(row.get(c), list) else [row.get(c)]) if o]
-    return min((o["ii"], o["cycles"]) for o in found)
+    return min(((o["ii"], o["cycles"]) for o in found), default=None)
 
 
 def excess(rows: list[Row], column: str, seed: int | None = None) -> str:
     """Return the mean of the cycles above the best known over cells at its II, in percent."""
     found = []
     for row in rows:
-        ii, cycles = best_known(row)
+        ii, cycles = best_known(row) or (0, 1)
         outcomes = row.get(column, []) if seed is None else row.get(column, [])[seed : seed + 1]
         found += [o["cycles"] / cycles - 1 for o in outcomes if o and o["ii"] == ii]
     return f"{100 * mean(found):.1f}" if found else "-"
+
+
+def order(outcome: Row | None) -> tuple[int, int]:
+    """Return what outcomes are compared by: the II, then the cycles; no placement comes last."""
+    return (outcome["ii"], outcome["cycles"]) if outcome else (1 << 20, 0)
+
+
+def duel(rows: list[Row], column: str, other: str) -> str:
+    """Return in how many cells a column is better than another one, equal and worse, seed by seed."""
+    pairs = [(order(a), order(b)) for row in rows for a, b in zip(row.get(column, []), row.get(other, []))]
+    return " / ".join(str(sum(held)) for held in zip(*((a < b, a == b, a > b) for a, b in pairs))) if pairs else ""
 
 
 def overview(rows: list[Row]) -> list[str]:
@@ -100,6 +111,7 @@ def overview(rows: list[Row]) -> list[str]:
         line("at or below the II of `anneal`", lambda c: beside(c, "not_worse")),
         line("below it (or `anneal` has none)", lambda c: "" if c == "anneal" else stands[c].get("lower_ii", "")),
         line("cycles of `anneal` above these, at equal II", lambda c: beside(c, "fewer_cycles")),
+        line("better / equal / worse than the rank", lambda c: "" if c == "rank" else duel(rows, c, "rank")),
         line("cycles above the best known, at the best II", lambda c: excess(rows, c) + " %"),
         line("the same, by seed", seeds),
         line(
@@ -132,7 +144,7 @@ def each_graph(rows: list[Row]) -> list[str]:
 def _median(outcomes: list[Row | None]) -> str:
     if not outcomes:
         return ""
-    ordered = sorted(outcomes, key=lambda o: (o["ii"], o["cycles"]) if o else (1 << 20, 0))
+    ordered = sorted(outcomes, key=order)
     middle = ordered[len(ordered) // 2]
     return f"{middle['ii']} / {middle['cycles']}" if middle else "none"
 
