@@ -249,7 +249,7 @@ def _line(f: Frame, k: int, name: str, kept: list[tuple[float, Curve]]) -> list[
 
 
 FIGURES = {
-    "size": (size, Setting(150, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
+    "size": (size, Setting(100, 32, 3), "Fewest cycles after equal decisions, by size of graph"),
     "ifft": (ifft, Setting(240, 64, 3), "Mean cycles while learning to place the IFFT loop"),
     "order": (order, Setting(400, 64, 3), "Order of placement, 15 nodes on 16 tiles"),
     "masking": (masking, Setting(40, 64, 3), "Illegal slots masked, or punished; 15 nodes on 16 tiles"),
