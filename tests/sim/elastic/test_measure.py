@@ -183,6 +183,15 @@ def test_links_without_turns_starve_the_later_flow_but_carry_as_much():
     )
 
 
+def test_a_run_without_turns_ends_when_a_flow_waits_for_too_long(monkeypatch: pytest.MonkeyPatch):
+    mapping = fork(True)
+    meter = Meter(mapping.dfg, mapping.arch, warm=False)
+    ways = routes(mapping, meter)
+    monkeypatch.setattr("gridloom.sim.elastic.measure._STARVED", 0)
+    assert meter.measure(*ways, skip=4, iterations=8, fair=False).efficiency == 0
+    assert meter.measure(*ways, skip=4, iterations=8).efficiency > 0
+
+
 def test_bound_is_that_of_the_slowest_compute_unit():
     mapping = small_network("mlp", width=128, layers=2)
     assert Meter(mapping.dfg, mapping.arch).bound == pipeline(mapping.dfg, mapping.arch).bound

@@ -32,6 +32,9 @@ Words = NDArray[np.int64]
 
 #: Cycles of a run at the most.
 MAX_CYCLES = 1 << 40
+
+#: So many times the bound of all iterations is what a run without fair links may take.
+_STARVED = 32
 _MAX_WHEEL_BITS = 22
 #: Cycles of full speed after which a pipeline has settled, and iterations that it takes at the least and at the most.
 _SETTLED = 4096
@@ -205,9 +208,10 @@ class Meter:
         Both are 2 to 8 unless told: short iterations take more of them to settle. Edge e goes over the links
         ``route_links[route_start[e]:route_start[e + 1]]`` (numbers as in ``link_number``), at least one each. With
         ``cap`` no unit runs more iterations than that; a cap below ``skip + iterations`` ends like a deadlock. Unless
-        ``fair``, links serve the flow of the lowest number first instead of taking turns. With ``noise`` the period is
-        that of a measurement whose logarithm errs by so much (standard deviation, drawn from ``seed``). Costs the
-        packets of the iterations times the hops of their routes: some tens of nanoseconds each.
+        ``fair``, links serve the flow of the lowest number first instead of taking turns; a flow may then wait for as
+        long as others go on, and a run that is slower than the bound by a factor of 32 ends like a deadlock. With
+        ``noise`` the period is that of a measurement whose logarithm errs by so much (standard deviation, drawn from
+        ``seed``). Costs the packets of the iterations times the hops of their routes: some tens of nanoseconds each.
 
         With ``cold`` the run begins with an array that has no configuration and ends when the last result is there;
         nothing else but the routes is then read, and the measurement is that of the whole run.
@@ -225,7 +229,8 @@ class Meter:
             raise SimulationError(f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}")
         last = skip + iterations
         record = self.record(last)
-        limits = tables.Limits(skip, last, fair, MAX_CYCLES, self.wheel_bits, self.fabric.waiting)
+        most = MAX_CYCLES if fair else _STARVED * last * self.bound
+        limits = tables.Limits(skip, last, fair, most, self.wheel_bits, self.fabric.waiting)
         trees = self.trees(route_start, route_links)
         network = self.network(route_start)
         network.units[:, tables.U_GOAL] = self.units[:, 1] * (MAX_CYCLES if cap is None else cap)
