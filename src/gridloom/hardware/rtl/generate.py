@@ -15,8 +15,9 @@ from gridloom.hardware.rtl.unit_module import unit_module
 PRIMITIVES = (
     "gl_mux", "gl_link_mux", "gl_delay", "gl_fifo", "gl_config_port", "gl_context_memory", "gl_values", "gl_window",
     "gl_operand", "gl_adder", "gl_shifter", "gl_product", "gl_division", "gl_cut", "gl_float_sum", "gl_float_product",
-    "gl_float_order", "gl_float", "gl_controls", "gl_alu", "gl_cma_alu", "gl_pe", "gl_units", "gl_simd_units",
-    "gl_result", "gl_registers", "gl_named_registers", "gl_memory_bus", "gl_memory_bank", "gl_sequencer",
+    "gl_float_order", "gl_float", "gl_controls", "gl_alu", "gl_cma_alu", "gl_pe", "gl_simd_pe", "gl_units",
+    "gl_simd_units", "gl_result", "gl_registers", "gl_named_registers", "gl_memory_bus", "gl_memory_bank",
+    "gl_sequencer",
 )  # fmt: skip
 
 

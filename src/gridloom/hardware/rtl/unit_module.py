@@ -310,7 +310,7 @@ class _UnitModule:
             )  # fmt: skip
 
     def _front(self) -> None:
-        """The instance of ``gl_pe``: firing window and operands."""
+        """The instance of ``gl_pe``, or of ``gl_simd_pe`` for several lanes: firing window and operands."""
         shape, p, w = self.shape, self.parameters, self.width
         count = max(1, shape.operands)
         given = range(count)
@@ -352,7 +352,7 @@ class _UnitModule:
             "next_waits": joined(waits), "arrived": joined(arrived), "late": joined(late), "streams": joined(streams),
             "fire": "fired_window" if self._keeps else "fire", "stream_read": "stream_read", "operands": "operands",
         }  # fmt: skip
-        self.body += instance("gl_pe", "pe", names, connections)
+        self.body += instance("gl_simd_pe" if self._lanes else "gl_pe", "pe", names, connections)
         self._busy()
         self.unused += ["operands", "stream_read"]
 

@@ -1,10 +1,9 @@
 // The front of a processing element: the firing window and the operands, without switches and function units. Names
 // that begin with `next` belong to the next cycle and those with `soon` to the one after it: what is known ahead comes
 // out of registers. `next_sources`, `next_counts`, `next_bases`, `arrived`, `late` and `streams` hold one field per operand,
-// the highest index in the highest bits; the first STREAMS operands may come from a stream. An operand has a word for each
-// of the LANES of a SIMD unit, that of lane 0 in the lowest bits; immediates and initial values are the same in all lanes.
+// the highest index in the highest bits; the first STREAMS operands may come from a stream.
 module gl_pe #(
-    parameter W = 32, LANES = 1, OPERANDS = 3, STREAMS = 3, STAGE_BITS = 6, VALUES = 4, VALUE_BITS = 2, COUNT_BITS = 3,
+    parameter W = 32, OPERANDS = 3, STREAMS = 3, STAGE_BITS = 6, VALUES = 4, VALUE_BITS = 2, COUNT_BITS = 3,
     parameter OFFSET_BITS = 8, CHUNK = 32,
     // A bit for each operand: whether its words may wait in a FIFO.
     parameter [31:0] WAITS = 32'hFFFFFFFF
@@ -23,12 +22,11 @@ module gl_pe #(
     input  wire [OPERANDS*VALUE_BITS-1:0] next_bases,
     input  wire [OPERANDS-1:0] next_waits,
     // Words from wires, FIFOs and streams.
-    input  wire [OPERANDS*LANES*W-1:0] arrived, late, streams,
+    input  wire [OPERANDS*W-1:0] arrived, late, streams,
     output wire fire,
     output wire [OPERANDS-1:0] stream_read,
-    output wire [OPERANDS*LANES*W-1:0] operands
+    output wire [OPERANDS*W-1:0] operands
 );
-    localparam V = LANES * W;
     wire [STAGE_BITS-1:0] next_firing;
     gl_window #(.STAGE_BITS(STAGE_BITS)) window (
         .clk(clk), .run(run), .soon_valid(soon_valid), .soon_always(soon_always), .soon_start(soon_start),
@@ -43,14 +41,14 @@ module gl_pe #(
     genvar k;
     generate
         for (k = 0; k < OPERANDS; k = k + 1) begin : operand
-            gl_operand #(.W(V), .STAGE_BITS(STAGE_BITS), .VALUE_BITS(VALUE_BITS), .COUNT_BITS(COUNT_BITS),
+            gl_operand #(.W(W), .STAGE_BITS(STAGE_BITS), .VALUE_BITS(VALUE_BITS), .COUNT_BITS(COUNT_BITS),
                          .STREAM(k < STREAMS), .WAITS(WAITS[k])) pick (
                 .clk(clk), .fire(fire), .next_source(next_sources[k*2 +: 2]),
                 .next_count(next_counts[k*COUNT_BITS +: COUNT_BITS]),
                 .next_base(next_bases[k*VALUE_BITS +: VALUE_BITS]), .next_firing(next_firing),
-                .next_waits(next_waits[k]), .arrived(arrived[k*V +: V]), .late(late[k*V +: V]),
-                .stream(streams[k*V +: V]), .value({LANES{values[k*W +: W]}}),
-                .index(index[k*VALUE_BITS +: VALUE_BITS]), .read(stream_read[k]), .word(operands[k*V +: V]));
+                .next_waits(next_waits[k]), .arrived(arrived[k*W +: W]), .late(late[k*W +: W]),
+                .stream(streams[k*W +: W]), .value(values[k*W +: W]),
+                .index(index[k*VALUE_BITS +: VALUE_BITS]), .read(stream_read[k]), .word(operands[k*W +: W]));
         end
     endgenerate
 endmodule
