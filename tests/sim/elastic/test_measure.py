@@ -187,7 +187,7 @@ def test_a_run_without_turns_ends_when_a_flow_waits_for_too_long(monkeypatch: py
     mapping = fork(True)
     meter = Meter(mapping.dfg, mapping.arch, warm=False)
     ways = routes(mapping, meter)
-    monkeypatch.setattr("gridloom.sim.elastic.measure._STARVED", 0)
+    monkeypatch.setattr("gridloom.sim.elastic.measure._PATIENCE", 0)
     assert meter.measure(*ways, skip=4, iterations=8, fair=False).efficiency == 0
     assert meter.measure(*ways, skip=4, iterations=8).efficiency > 0
 

@@ -34,7 +34,7 @@ Words = NDArray[np.int64]
 MAX_CYCLES = 1 << 40
 
 #: So many times the bound of all iterations is what a run without fair links may take.
-_STARVED = 32
+_PATIENCE = 32
 _MAX_WHEEL_BITS = 22
 #: Cycles of full speed after which a pipeline has settled, and iterations that it takes at the least and at the most.
 _SETTLED = 4096
@@ -229,7 +229,7 @@ class Meter:
             raise SimulationError(f"expected a skip of at least 0 and 1 iteration, found {skip} and {iterations}")
         last = skip + iterations
         record = self.record(last)
-        most = MAX_CYCLES if fair else _STARVED * last * self.bound
+        most = MAX_CYCLES if fair else _PATIENCE * last * self.bound
         limits = tables.Limits(skip, last, fair, most, self.wheel_bits, self.fabric.waiting)
         trees = self.trees(route_start, route_links)
         network = self.network(route_start)

@@ -3,6 +3,8 @@
 // out of registers. `next_sources`, `next_counts`, `next_bases`, `arrived`, `late` and `streams` hold one field per operand,
 // the highest index in the highest bits; the first STREAMS operands may come from a stream. An operand has a word for each
 // of the LANES of a SIMD unit, that of lane 0 in the lowest bits; immediates and initial values are the same in all lanes.
+// gl_pe with LANES = 1 would be the same logic, but a synthesiser that sees other names finds other areas for it: arrays of
+// one lane keep gl_pe and the areas that documents state.
 module gl_simd_pe #(
     parameter W = 32, LANES = 2, OPERANDS = 3, STREAMS = 3, STAGE_BITS = 6, VALUES = 4, VALUE_BITS = 2, COUNT_BITS = 3,
     parameter OFFSET_BITS = 8, CHUNK = 32,
