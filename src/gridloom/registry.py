@@ -306,7 +306,7 @@ REGISTRY: dict[str, dict[str, Any]] = {
         "bottleneck": Entry("gridloom.estimate.bottleneck:bottleneck", "the busiest link or the slowest round trip"),
         "queueing": Entry("gridloom.estimate.queueing:queueing", "bottleneck, with waits where flows meet"),
         "closed_form": Entry("gridloom.estimate.closed_form:closed_form", "the slowest round trip of packets decides"),
-        "learned": Entry("gridloom.learn.cost_model.inference:learned", "a graph network trained on measurements"),
+        "learned": Entry("gridloom.learn.cost_model.inference:learned", "boosted trees, trained on simulations"),
         "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),
     },
     "networks": {

@@ -32,7 +32,6 @@ def space(tmp_path):
 
 def test_everything_that_can_be_written(gridloom, space, tmp_path):
     pytest.importorskip("matplotlib")
-    (tmp_path / "figures").mkdir()
     done = gridloom(
         "explore", space, "--jobs", 1, "--store", "rows.sqlite", "--html", "page.html", "--figures", "figures",
         "--csv", "rows.csv", "--best", "best.yaml", "--json",
@@ -68,7 +67,7 @@ def test_no_array_that_keeps_the_constraints_is_status_1(gridloom, space):
     done = gridloom("explore", space, "--jobs", 1)
     assert done.status == 1
     assert "  0 keep area <= 1" in done.out
-    assert "  empty" in done.out
+    assert "  empty: No array meets every constraint." in done.out
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_no_array_that_keeps_the_constraints_is_status_1(gridloom, space):
     [
         (["--resume"], "error: --resume: needs a store to go on with: --store FILE"),
         (["--csv", "a.csv"], "error: --csv: needs the rows in a store: --store FILE"),
-        (["--figures", "nowhere"], "error: --figures: there is no folder nowhere; create it first"),
+        (["--figures", "space.yaml"], "error: --figures: space.yaml is a file; expected a folder"),
     ],
 )
 def test_mistakes(gridloom, space, options, message):

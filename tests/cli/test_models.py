@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -21,7 +21,9 @@ from gridloom.run import Work
 class CounterConfig:
     """How far to count."""
 
+    read_by: ClassVar[dict[str, frozenset[str]]] = {"evaluate": frozenset({"digits"})}
     until: int = 3
+    digits: int = 4
 
 
 class Counter:
@@ -79,7 +81,11 @@ def test_eval_prints_nested_parts_and_rows(tmp_path: Path, capsys: pytest.Captur
         (["train", "conter"], "error: no model is called 'conter'; did you mean counter?"),
         (
             ["eval", "counter", "--set", "untl=3"],
-            "error: --set: untl: model 'counter' has no such setting; did you mean until? it has: until",
+            "error: --set: untl: model 'counter' has no such setting; did you mean until? it has: digits, until",
+        ),
+        (
+            ["train", "counter", "--set", "digits=3"],
+            "error: --set: setting 'digits' of model 'counter' is for gridloom eval; gridloom train does not read it",
         ),
         (
             ["train", "absent"],

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridloom.archs import build
-from gridloom.explore import array_yaml, best_arrays, front, parse_space, sensitivity
+from gridloom.explore import array_yaml, best_arrays, explain_empty, front, parse_space, sensitivity
+from gridloom.explore.page import html_page
 from gridloom.explore.points import Evaluated, figures
 from gridloom.explore.search import Exploration
 
@@ -57,6 +58,17 @@ def test_steps_compare_points_that_differ_in_one_parameter() -> None:
     assert steps["fifo", 0].sentence() == "fifo 0 -> 1: 50 % more kernels mapped, area +10 %"
     assert steps["fifo", 1].sentence() == "fifo 1 -> 2: area +100 %"
     assert steps["topology", "mesh"].sentence() == "topology mesh -> chess: area +100 %"
+
+
+def test_an_empty_front_is_explained() -> None:
+    assert explain_empty(exploration([(1.0, 200)])) == "No array meets every constraint."
+    unknown = exploration([(1.0, 20), (0.5, 10)])
+    for one in unknown.points:
+        one.figures["area"] = None
+    assert front(unknown.points, ("mapped", "area")) == []
+    assert explain_empty(unknown) == "No array has a figure for area."
+    page = html_page(unknown, "gridloom explore made-up.yaml")
+    assert "No array meets" not in page and "No array has a figure for area." in page
 
 
 def test_ties_go_to_the_smaller_array_and_its_yaml_builds_it(tmp_path) -> None:

@@ -68,6 +68,7 @@ def test_failure_of_the_mapper_is_passed_on(mapping):
         "bound": "2",
         "levers": ["1 column more"],
         "congested": ["pe_0_0>pe_0_1"],
+        "cause": "exhausted",
     }
     assert (record["ii"], record["mii"]) == (None, 1)
 

@@ -80,7 +80,7 @@ def kill_worker_once(argument):
     return n
 
 
-def die(_):
+def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 

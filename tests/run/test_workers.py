@@ -170,21 +170,55 @@ def test_the_environment_of_this_process_is_left_as_it_was(monkeypatch):
     assert "MKL_NUM_THREADS" not in os.environ
 
 
-def test_script_without_main_guard_gets_one_clear_error(tmp_path):
+def run_script(tmp_path, text):
     script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            from gridloom.run import WorkerPool
-            with WorkerPool(1) as pool:
-                pool.submit(len, "abc").result(60)
-            """
-        )
+    script.write_text(textwrap.dedent(text))
+    return subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100)
+
+
+def test_script_without_main_guard_starts_jobs_of_other_modules(tmp_path):
+    done = run_script(
+        tmp_path,
+        """
+        from gridloom.run import WorkerPool
+        print(__file__.endswith("script.py"))
+        with WorkerPool(2) as pool:
+            print([pool.submit(len, "abc").result(60) for _ in range(2)])
+        print(__file__.endswith("script.py"))
+        """,
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100)
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("concurrent.futures._base.BrokenExecutor: 3 worker processes in a row ended before")
-    assert 'has to do so under if __name__ == "__main__":' in last
+    assert (done.stdout, done.stderr) == ("True\n[3, 3]\nTrue\n", "")
+
+
+def test_functions_of_a_guarded_script_are_jobs(tmp_path):
+    done = run_script(
+        tmp_path,
+        """
+        from gridloom.run import WorkerPool
+        def double(x):
+            return 2 * x
+        if __name__ == "__main__":
+            with WorkerPool(1) as pool:
+                print(pool.submit(double, 4).result(60))
+        """,
+    )
+    assert (done.stdout, done.stderr) == ("8\n", "")
+
+
+def test_functions_of_a_script_without_main_guard_get_one_clear_error(tmp_path):
+    done = run_script(
+        tmp_path,
+        """
+        from gridloom.run import WorkerPool
+        def double(x):
+            return 2 * x
+        with WorkerPool(1) as pool:
+            print(pool.submit(double, 4).result(60))
+        """,
+    )
+    assert done.stderr.splitlines()[-1] == (
+        'RuntimeError: a script whose functions are jobs has to start them under if __name__ == "__main__":'
+    )
 
 
 def test_workers_that_are_killed_whenever_they_start_end_the_run_after_a_while(monkeypatch):

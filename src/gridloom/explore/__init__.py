@@ -6,7 +6,7 @@ without synthesis. ``sharing``, ``buffers`` and ``merging`` search one array for
 ``pictures`` show the results.
 """
 
-from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity, to_dict
+from gridloom.explore.answers import array_yaml, best_arrays, explain_empty, front, sensitivity, to_dict
 from gridloom.explore.points import Evaluated
 from gridloom.explore.search import Exploration, Moment, best_of, explore, planned_points
 from gridloom.explore.space import Space, parse_space, read_space
@@ -19,6 +19,7 @@ __all__ = [
     "array_yaml",
     "best_arrays",
     "best_of",
+    "explain_empty",
     "explore",
     "front",
     "parse_space",

@@ -65,6 +65,17 @@ def front(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[Evalua
     return [one for _, _, one in sorted(best, key=lambda item: item[:2])]
 
 
+def explain_empty(exploration: Exploration) -> str:
+    """Return why the front of an exploration is empty, in a sentence."""
+    feasible = [one for one in exploration.points if one.feasible]
+    if not feasible:
+        return "No array meets every constraint."
+    unknown = [name for name in exploration.space.objectives if all(one.figures.get(name) is None for one in feasible)]
+    if unknown:
+        return f"No array has a figure for {' or '.join(name.replace('_', ' ') for name in unknown)}."
+    return "No array has a figure for every objective."
+
+
 def _scores(one: Evaluated, objectives: Sequence[str]) -> tuple[float, ...] | None:
     """The figures with signs such that less is better; None when one is missing."""
     values = [one.figures.get(name) for name in objectives]

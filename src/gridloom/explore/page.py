@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from gridloom.emit.picture.text import escape
-from gridloom.explore.answers import array_yaml, best_arrays, front, sensitivity
+from gridloom.explore.answers import array_yaml, best_arrays, explain_empty, front, sensitivity
 from gridloom.explore.clock import held_out, runs
 from gridloom.explore.hardware import fitted
 from gridloom.explore.pictures import figures, point_titles, svg_text
@@ -84,7 +84,7 @@ def _table(points: Sequence[Evaluated], exploration: Exploration, marked: Sequen
         note = f" ({escape(one.broken)})" if one.broken else ""
         rows.append(f'<tr class="{kind}"><td>{escape(one.point.name)}{note}</td>{cells}</tr>')
     if not rows:
-        return "<p>No array meets every constraint.</p>"
+        return f"<p>{escape(explain_empty(exploration))}</p>"
     return f"<table><thead><tr><th>array</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
@@ -100,7 +100,7 @@ def _best(exploration: Exploration) -> str:
     for name, one in best_arrays(exploration).items():
         head = f"{name.replace('_', ' ')}: {one.point.name} ({_number(one.figures[name])})"
         parts.append(f"<details><summary>{escape(head)}</summary><pre>{escape(array_yaml(one))}</pre></details>")
-    return "".join(parts) or "<p>No array meets every constraint.</p>"
+    return "".join(parts) or f"<p>{escape(explain_empty(exploration))}</p>"
 
 
 def _notes(exploration: Exploration, command: str) -> str:

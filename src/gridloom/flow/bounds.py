@@ -9,7 +9,7 @@ from __future__ import annotations
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii, mii
-from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Failure, as_proof
 
 
 def lower_bound(dfg: Dfg, arch: Arch) -> Mii | None:
@@ -23,8 +23,11 @@ def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None
     The reasons are an op class that no tile has, too few tiles, and a recurrence that is too long for ``ii``, the II
     that was asked for. Static arrays are left to their mappers, which can name nodes. Costs the MII.
     """
-    if arch.style == "static":
-        return None
+    return None if arch.style == "static" else as_proof(_count_failure(dfg, arch, ii))
+
+
+def _count_failure(dfg: Dfg, arch: Arch, ii: int | None) -> Failure | None:
+    """The reason of :func:`count_failure`, on arrays that are not static."""
     bound = mii(dfg, arch)
     if bound.missing:
         return _missing_classes(arch, bound.missing)

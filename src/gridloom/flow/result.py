@@ -140,4 +140,5 @@ def failure_record(failure: Failure) -> dict[str, Any]:
         "bound": failure.bound,
         "levers": list(failure.levers),
         "congested": list(failure.congested),
+        "cause": failure.cause,
     }

@@ -7,9 +7,9 @@ emitted later without the mapper that made it. It is data: nothing here says tha
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -17,6 +17,8 @@ from gridloom.registry import PICTURE
 
 #: (resource name, flat cycle)
 Hop = tuple[str, int]
+#: Why there is no mapping: the budget ended the search, none exists by proof, or the search tried all it would.
+Cause = Literal["limit", "proved", "exhausted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +122,15 @@ class Failure:
     congested: tuple[str, ...] = ()
     #: How many conflicts the best try leaves; None: they are not counted, or nothing was tried.
     conflicts: int | None = None
+    cause: Cause = "exhausted"
 
     def __str__(self) -> str:
         text = f"{self.constraint}: needs {self.demand}, has {self.bound}"
         if self.levers:
             text += f"; would help: {', '.join(self.levers)}"
         return text
+
+
+def as_proof(failure: Failure | None) -> Failure | None:
+    """Return a failure that counting found, marked as a proof; None stays None."""
+    return None if failure is None else replace(failure, cause="proved")

@@ -49,7 +49,8 @@ class Work:
 class Model(Protocol):
     """What the registry's group ``models`` holds: something that learns from data it makes itself.
 
-    Every method returns what ``--json`` prints. ``config`` is a frozen dataclass whose fields are the settings.
+    Every method returns what ``--json`` prints. ``config`` is a frozen dataclass whose fields are the settings. Its
+    ``read_by`` maps a method to the settings that this method alone reads.
     """
 
     name: str

@@ -20,12 +20,14 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
 from dataclasses import dataclass, field
+from multiprocessing import spawn
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
@@ -63,16 +65,54 @@ def _exit_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _work(pipe: Connection) -> None:
+@contextlib.contextmanager
+def _hidden_main() -> Iterator[dict[str, Any]]:
+    """Keep a worker that starts from running the script of this process; yields what finds the script later.
+
+    A script without ``if __name__ == "__main__"`` would start its jobs again in every worker. Only calls whose
+    pickle names ``__main__`` need the script, and few do.
+    """
+    main: Any = sys.modules["__main__"]
+    found = {key: value for key, value in spawn.get_preparation_data("").items() if key.startswith("init_main")}
+    path, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    main.__file__ = main.__spec__ = None
+    try:
+        yield found
+    finally:
+        main.__file__, main.__spec__ = path, spec
+        if path is None:
+            del main.__file__
+
+
+#: What a worker imports as ``__main__`` at the first call that names it; empty once it has.
+_main: dict[str, Any] = {}
+#: Set while a worker runs the script: a pool that the script opens then would be a pool within a pool.
+_running_main = False
+
+
+def _import_main() -> None:
+    """Run the script that a call names; a script that starts jobs while it runs gets a RuntimeError."""
+    global _running_main
+    found = dict(_main)
+    _main.clear()
+    _running_main = True
+    try:
+        spawn.prepare(found)
+    finally:
+        _running_main = False
+
+
+def _work(pipe: Connection, main: dict[str, Any]) -> None:
     """The main loop of a worker: receive a call, make it, send the reply.
 
-    The first message says that the worker is ready, that is, that its imports have succeeded. The loop ends when the
-    pool closes its end of the pipe.
+    ``main`` finds the script that started the pool. The first message says that the worker is ready, that is, that its
+    imports have succeeded. The loop ends when the pool closes its end of the pipe.
     """
     # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     limit_threads()
+    _main.update(main)
     pipe.send_bytes(b"ready")
     while True:
         try:
@@ -89,6 +129,8 @@ def _work(pipe: Connection) -> None:
 def _reply(request: bytes) -> bytes:
     """A result or an exception as bytes; what cannot be pickled becomes an error that says so."""
     try:
+        if _main and b"__main__" in request:
+            _import_main()
         function, args, kwargs = pickle.loads(request)
         return pickle.dumps((True, function(*args, **kwargs)), pickle.HIGHEST_PROTOCOL)
     except BaseException as error:
@@ -137,6 +179,8 @@ class WorkerPool(Executor):
         self.size = usable_cores() if workers is None else workers
         if self.size < 1:
             raise ValueError(f"a pool needs at least one worker, found {self.size}")
+        if _running_main:
+            raise RuntimeError('a script whose functions are jobs has to start them under if __name__ == "__main__":')
         self._retries = retries
         self._context = multiprocessing.get_context("spawn")
         self._lock = threading.Lock()
@@ -254,8 +298,8 @@ class WorkerPool(Executor):
         starting = sum(not worker.ready for worker in self._workers)
         for _ in range(min(self.size - len(self._workers), len(self._queue) - starting)):
             ours, theirs = self._context.Pipe()
-            process = self._context.Process(target=_work, args=(theirs,), daemon=True)
-            with limited_environment():
+            with limited_environment(), _hidden_main() as main:
+                process = self._context.Process(target=_work, args=(theirs, main), daemon=True)
                 process.start()
             # The worker must hold the only other end, or its death would not end the pipe.
             theirs.close()
@@ -312,9 +356,8 @@ class WorkerPool(Executor):
     def _count_failed_start(self, process: BaseProcess) -> None:
         """Break the pool where workers keep ending before they are ready.
 
-        Workers that exit by themselves will do so for ever, mostly since the script starts jobs outside of ``if
-        __name__ == "__main__"``, and break the pool at the third one. Workers that are killed get a minute, in which
-        memory may become free.
+        Workers that exit by themselves will do so for ever and break the pool at the third one. Workers that are killed
+        get a minute, in which memory may become free.
         """
         self._failed_starts += 1
         if self._failed_starts == 1:
@@ -324,7 +367,7 @@ class WorkerPool(Executor):
         count = self._failed_starts
         ended = f"{count} worker processes in a row ended before they were ready, the last one {_how(process)}"
         if (process.exitcode or 0) >= 0:
-            self._break(f'{ended}; a script that starts jobs has to do so under if __name__ == "__main__":')
+            self._break(f"{ended}; their messages are above")
         elif time.monotonic() - self._failing_since > _KILLED_START_SECONDS:
             self._break(f"{ended}; see who kills them, and whether there is memory for so many workers")
 

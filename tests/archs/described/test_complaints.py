@@ -45,6 +45,11 @@ STATIC = "style: static\nrows: 4\ncols: 4\n"
             "links.1.remove: there is no link from [0, 0] to [3, 3]",
         ),
         (
+            HEAD + "links:\n  - mesh\n  - {pattern: diagonal, where: {row: 0}}\n",
+            6,
+            "links.1.where: keeps no link of 'diagonal'; both ends of a link have to lie in it",
+        ),
+        (
             HEAD + "tiles:\n  - ops:\n      add: [mul]\n      remove: [mul]\n",
             5,
             "tiles.0.ops: 'mul' is both added and removed; leave one of them out",

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from gridloom.dfg.model import DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.flow.bench.loop_speed import cause, geometric_mean, loop_summary, ratio
+from gridloom.flow.api import map as map_loop
+from gridloom.flow.bench.loop_speed import geometric_mean, loop_summary, ratio
 from gridloom.flow.bench.peers import peers_of
 from gridloom.flow.bench.processor import Processor
 from gridloom.flow.bench.run import bench, narrowed, summary
@@ -25,7 +27,7 @@ def row(mapper: str, arch: str, ii: int | None, source: str = "a") -> dict[str, 
         "mii": 2,
         "sequential": 12,
         "seconds": 0.5,
-        "failure": {"constraint": "clique of (op, PE) pairs at II 2", "levers": ["time"]} if ii is None else None,
+        "failure": {"constraint": "clique of (op, PE) pairs at II 2", "cause": "limit"} if ii is None else None,
     }
 
 
@@ -55,15 +57,24 @@ def test_means_are_over_loops_that_map_and_ratios_over_those_that_both_map() -> 
     assert geometric_mean([]) is None
 
 
-def test_unmapped_loops_have_a_cause() -> None:
-    def failed(constraint: str, *levers: str) -> dict[str, Any]:
-        return {"failure": {"constraint": constraint, "levers": list(levers)}}
+@pytest.mark.parametrize("mapper", ["modulo", "ramp"])
+def test_unmapped_loops_have_a_cause(mapper: str) -> None:
+    b = DfgBuilder("loop")
+    b.output(b.add("mul", b.input("x"), b.livein("c")), "y")
+    loop = b.build()
 
-    assert cause(failed("clique of (op, PE) pairs at II 2 to 9", "time", "more registers")) == "limit"
-    assert cause(failed("clique of (op, PE) pairs at II 2 to 9", "more registers")) == "exhausted"
-    assert cause(failed("schedule at II 2", "a higher II")) == "exhausted"
-    assert cause(failed("no PE has op class div")) == "proved"
-    assert cause(failed("the budget", "time")) == "limit"
+    def cause(arch: str, **options: Any) -> str:
+        return map_loop(loop, arch, mapper=mapper, **options).to_dict()["failure"]["cause"]
+
+    assert cause("torus:2x2,mul=none") == "proved"
+    assert cause("torus:2x2", interrupted=lambda: True) == "limit"
+
+
+def test_summary_counts_causes_and_claims_nothing_for_old_rows() -> None:
+    rows = [row("modulo", "torus:2x2", None, source=name) for name in "abc"]
+    rows[1]["failure"]["cause"] = "proved"
+    del rows[2]["failure"]["cause"]
+    assert loop_summary(rows)["mappers"]["modulo"]["all"]["unmapped"] == {"limit": 1, "proved": 1, "exhausted": 1}
 
 
 def test_summary_says_what_searches_went_through() -> None:

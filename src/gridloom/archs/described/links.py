@@ -128,13 +128,17 @@ def _by_pattern(draft: Draft, data: dict[str, Any], key: str) -> set[Link]:
         raise ArchError(f"{key}.pattern: no pattern is called {name!r}; {suggestion(name, PATTERNS)}")
     if "both" in data:
         raise ArchError(f"{key}.both: the links of a pattern go both ways; leave it out")
-    found = PATTERNS[name](draft.rows, draft.cols)
+    found: set[Link] = PATTERNS[name](draft.rows, draft.cols)
     if "along" in data:
         side = 0 if word_at(data["along"], f"{key}.along", ("rows", "cols")) == "rows" else 1
         found = {(a, b) for a, b in found if a[side] == b[side]}
     if "where" in data:
         inside = set(places(data["where"], draft.rows, draft.cols, f"{key}.where"))
-        found = {(a, b) for a, b in found if a in inside and b in inside}
+        kept = {(a, b) for a, b in found if a in inside and b in inside}
+        # A pattern alone may have no link on a small array; a selection of its links has a purpose that it misses.
+        if found and not kept:
+            raise ArchError(f"{key}.where: keeps no link of {name!r}; both ends of a link have to lie in it")
+        found = kept
     return found
 
 

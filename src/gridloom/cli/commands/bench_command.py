@@ -277,10 +277,8 @@ def describe(report: Report, comparison: Comparison | None) -> list[str]:
 
     The sums are by array and, for suites of loops, by mapper and array; the last lines compare with golden results.
     """
-    from gridloom.flow.bench.run import summary
-
     lines = [_cell_line(row) for row in report.rows]
-    totals = summary(report.rows)
+    totals = report.summary
     for name, part in totals["archs"].items():
         lines.append(f"{name}: {_totals_words(part)}")
     lines += _loop_lines(totals.get("loops"))

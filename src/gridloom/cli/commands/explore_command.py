@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridloom.cli.options import AsJson, Cluster, GraphFolder, Processes, Quiet, Resume, StoreFile
-from gridloom.cli.outputs import check_writable, write_and_tell
+from gridloom.cli.outputs import check_folder, check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note
 from gridloom.cli.quiet import shows_progress
 from gridloom.errors import OptionError
-from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
     from gridloom.explore import Exploration, Moment, Space
@@ -68,9 +67,9 @@ def explore(
     if (csv or parquet) and store is None:
         raise OptionError("needs the rows in a store: --store FILE", where="--csv" if csv else "--parquet")
     check_writable([("--store", store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)])
-    # Figures are several files under names of their own, so that a folder is asked for.
-    if figures is not None and not is_dir(figures):
-        raise OptionError(f"there is no folder {figures}; create it first", where="--figures")
+    if figures is not None:
+        check_folder(figures, "--figures")
+        figures.mkdir(parents=True, exist_ok=True)
     asked = read_space(space)
     if asked.find != "points":
         executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
@@ -141,7 +140,7 @@ def describe(found: Exploration) -> list[str]:
 
     ``found`` may be that of an interrupted run; the lines then say so and hold for the arrays that were finished.
     """
-    from gridloom.explore import best_arrays, front, sensitivity
+    from gridloom.explore import best_arrays, explain_empty, front, sensitivity
 
     names = found.space.objectives
     best = front(found.points, names)
@@ -159,7 +158,9 @@ def describe(found: Exploration) -> list[str]:
             "tried all the same did map"
         )
     lines.append(f"front ({', '.join(names)}):")
-    lines += [f"  {one.point.name}: {_figures(one.figures, names)}" for one in best] or ["  empty"]
+    lines += [f"  {one.point.name}: {_figures(one.figures, names)}" for one in best]
+    if not best:
+        lines.append(f"  empty: {explain_empty(found)}")
     steps = sensitivity(found)
     if steps:
         lines.append("steps:")

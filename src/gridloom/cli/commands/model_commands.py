@@ -8,6 +8,7 @@ a report of plain data. The commands add nothing but options and printing.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,7 +85,9 @@ def _call(
     from gridloom.flow.options import configure, parse_settings
 
     loaded = load_model(name)
-    config = configure(loaded.config, parse_settings(settings or []), name, what="model")
+    given = parse_settings(settings or [])
+    config = configure(loaded.config, given, name, what="model")
+    _refuse_unread(loaded.config, given, name, call)
     with display(1.0) as shown, first_interrupt_asks() as asked:
         work = _work(name, folder, limits, shown.update, asked.is_set)
         report = getattr(loaded, call)(config, work)
@@ -92,6 +95,19 @@ def _call(
         note(f"stopped early; what there is has been kept in {work.folder}")
     print(json.dumps(report) if as_json else "\n".join(lines(report)))
     return 130 if asked.is_set() else 0
+
+
+def _refuse_unread(kind: type[Any], given: Mapping[str, Any], name: str, call: str) -> None:
+    """Raise OptionError for a setting that only another of the model's functions reads."""
+    commands = {"train": "train", "make_data": "train --make-data", "evaluate": "eval"}
+    for other, names in getattr(kind, "read_by", {}).items():
+        for key in given:
+            if key in names and other != call:
+                raise OptionError(
+                    f"setting {key!r} of model {name!r} is for gridloom {commands[other]}; "
+                    f"gridloom {commands[call]} does not read it",
+                    where="--set",
+                )
 
 
 def load_model(name: str) -> LearnedModel:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, Final
+from typing import Any, get_args
+
+from gridloom.mapping.model import Cause
 
 Row = Mapping[str, Any]
 
@@ -41,14 +43,15 @@ def _figures(rows: Sequence[Row]) -> dict[str, Any]:
     loops by cause; ``search`` is what the mappers with routing strategies say of their working graphs, where they do.
     """
     mapped = [row for row in rows if row["status"] == "mapped"]
-    causes = [cause(row) for row in rows if row["status"] != "mapped"]
+    # Rows stored before failures named their cause claim nothing.
+    causes = [(row["failure"] or {}).get("cause", "exhausted") for row in rows if row["status"] != "mapped"]
     return {
         "cells": len(rows),
         "mapped": len(mapped),
         "mii_over_ii": geometric_mean(row["mii"] / row["ii"] for row in mapped),
         "speedup": geometric_mean(row["sequential"] / row["ii"] for row in mapped),
         "with_processor": geometric_mean(speed(row) for row in rows),
-        "unmapped": {name: causes.count(name) for name in CAUSES if name in causes},
+        "unmapped": {name: causes.count(name) for name in get_args(Cause) if name in causes},
         **_searches(mapped),
     }
 
@@ -56,24 +59,6 @@ def _figures(rows: Sequence[Row]) -> dict[str, Any]:
 def speed(row: Row) -> float:
     """Return how many times faster a loop runs than on the processor; 1 where it does not map and runs there."""
     return float(row["sequential"] / row["ii"]) if row["status"] == "mapped" else 1.0
-
-
-#: Why a loop has no mapping: the limit ended the search, it is proved to have none, or the search tried all it would.
-CAUSES: Final = ("limit", "proved", "exhausted")
-
-# The words with which failures of a search begin; all others come from counting before it.
-_SEARCHED: Final = ("clique of", "schedule at")
-
-
-def cause(row: Row) -> str:
-    """Return which of ``CAUSES`` kept a loop from a mapping.
-
-    A failure of a search names time as a help where the budget ended it.
-    """
-    failure = row["failure"] or {}
-    if "time" in failure.get("levers", ()) or failure.get("constraint") in ("the budget", "the run"):
-        return "limit"
-    return "exhausted" if str(failure.get("constraint", "")).startswith(_SEARCHED) else "proved"
 
 
 def _searches(mapped: Sequence[Row]) -> dict[str, Any]:

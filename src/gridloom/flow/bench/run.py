@@ -58,9 +58,14 @@ class Report:
         """How many cells have a confirmed mapping."""
         return sum(row["status"] == "mapped" for row in self.rows)
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Counts and sums over all rows, and the same for each array family."""
+        return summary(self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON data."""
-        return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": summary(self.rows)}
+        return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": self.summary}
 
 
 def bench(

@@ -9,8 +9,9 @@ that kind, are trained for the tables (`cross_validation`). Inference needs neit
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -31,6 +32,9 @@ class CostModelConfig:
     OptionError for numbers out of range.
     """
 
+    read_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        "evaluate": frozenset({"report", "seconds", "seeds", "subjects", "array", "start", "costs"}),
+    }
     #: How many decisions (placements with routes) the data set has.
     decisions: int = 6080
     #: The state of the tool chain that the data comes from (`data.ERAS`).

@@ -7,10 +7,10 @@ needs neither torch nor scikit-learn, since the shipped estimator runs on numpy;
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ FEWEST = 40
 class InitiationConfig:
     """Settings of ``gridloom train initiation`` and ``gridloom eval initiation``."""
 
+    read_by: ClassVar[Mapping[str, frozenset[str]]] = {"evaluate": frozenset({"relabel"})}
     #: How many families of drawn loops, and how many loops of each.
     families: int = 500
     graphs: int = 6

@@ -7,10 +7,10 @@ shipped estimator runs on numpy; training needs it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -49,6 +49,7 @@ class MappabilityConfig:
     ``families`` and ``graphs`` only say how many are made.
     """
 
+    read_by: ClassVar[Mapping[str, frozenset[str]]] = {"evaluate": frozenset({"relabel"})}
     #: How many families of graphs, and how many graphs of each.
     families: int = 640
     graphs: int = 8

@@ -8,9 +8,10 @@ attention, MLPs over the whole state of tiles and spokes); ``state``, MLPs over 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -31,6 +32,12 @@ from gridloom.run.work import Work
 class PpoModelConfig(TrainingAmount):
     """Settings of ``gridloom train ppo`` and ``gridloom eval ppo``."""
 
+    read_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        "train": frozenset({"policy", "level", "iterations", "graphs", "boards", "rate", "entropy"}),
+        "evaluate": frozenset(
+            {"ground", "columns", "seconds", "seeds", "exact_seconds", "exact_workers", "cells", "first", "most"}
+        ),
+    }
     #: The first learning rate, and the weight of the entropy of the policy.
     rate: float = 1e-3
     entropy: float = 0.01
@@ -96,7 +103,8 @@ class PpoModel:
 
     def _train_slots(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
         """Train the policy of the mapper."""
-        settings = SlotTrainingConfig(iterations=config.iterations, graphs=config.graphs, boards=config.boards)
+        names = ("iterations", "graphs", "boards", "rate", "entropy")
+        settings = SlotTrainingConfig(**{name: getattr(config, name) for name in names})
         training = SlotTraining(settings, work.seed, work.folder)
         resumed = work.resume and training.restore()
         training.run(work.over, work.progress)

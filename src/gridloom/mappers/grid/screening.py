@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.grid.problem import StaticProblem, operand_count, usual_latency
-from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Failure, as_proof
 
 # Ops that need a memory, in every form that a frontend or a transformation gives them.
 _MEMORY_OPS = ("load", "store", "store_if", "load_address", "load_data", "store_address", "store_data")
@@ -29,7 +29,7 @@ def screen(problem: StaticProblem) -> Failure | None:
     tile, recurrences, and at last all nodes at once.
     """
     dfg, arch = problem.dfg, problem.arch
-    return (
+    return as_proof(
         _memory(dfg, arch)
         or _tiles(problem)
         or _classes(problem)

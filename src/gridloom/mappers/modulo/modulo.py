@@ -86,6 +86,7 @@ def _too_late(bound: Mii) -> Failure:
         demand="a search after the tables are built and repeated parts are tried",
         bound="an end before it began",
         levers=("more time", "another seed", f"II {bound.total + 1}"),
+        cause="limit",
     )
 
 

@@ -14,7 +14,7 @@ from gridloom.mappers.modulo.problem import WORD_BYTES, ModuloProblem
 from gridloom.mappers.modulo.schedule.iterative import recurrence
 from gridloom.mappers.modulo.stores import too_few_constants
 from gridloom.mapping.mii import Mii
-from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Failure, as_proof
 
 _SHOWN = 8
 
@@ -26,9 +26,9 @@ def screen(problem: ModuloProblem, bound: Mii, ii: int | None) -> Failure | None
     """
     found = _op_classes(problem) or _operands(problem) or _data_memory(problem) or _live_ins(problem)
     found = found or _contexts(problem, bound, ii) or too_few_constants(problem.dfg, problem.arch, problem.nodes)
-    if found is not None or ii is None:
-        return found
-    return _recurrence(problem, ii) or _buses(problem, ii) or _banks(problem, ii) or _slots(problem, bound, ii)
+    if found is None and ii is not None:
+        found = _recurrence(problem, ii) or _buses(problem, ii) or _banks(problem, ii) or _slots(problem, bound, ii)
+    return as_proof(found)
 
 
 def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:

@@ -151,4 +151,5 @@ class Walk:
             bound=f"{left} signals without one at best" if 0 < left < 1 << 30 else "an end before the first round",
             levers=("more time or effort", "another seed", f"II {max(self.batches) + 1}", "more registers"),
             congested=crowded,
+            cause="limit" if self.clock.over() else "exhausted",
         )

@@ -195,7 +195,8 @@ def to_failure(graph: RowGraph, layout: Layout | None, width: int) -> Failure:
     levers = ("more time", "more columns", "parts: gridloom partition")
     demand = f"a way for each of {len(graph.edges)} edges"
     if layout is None:
-        return Failure(constraint="time", demand=demand, bound="none was tried before time was up", levers=levers)
+        bound = "none was tried before time was up"
+        return Failure(constraint="time", demand=demand, bound=bound, levers=levers, cause="limit")
     array = layout.array
     worst = [int(r) for r in np.argsort(-layout.used, kind="stable") if layout.used[r] > 1]
     missing = int((layout.length == 0).sum())

@@ -16,7 +16,7 @@ from gridloom.estimate.row_bounds import (
     short_of_registers,
 )
 from gridloom.mappers.rows.problem import CONST, LOAD, OP, STORE, RowGraph
-from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Failure, as_proof
 
 
 def width_bound(graph: RowGraph, arch: Arch) -> int:
@@ -32,7 +32,9 @@ def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
 
     None does not mean that it fits.
     """
-    return counted(graph, arch, columns) or too_high(graph, arch, columns) or _low_constants(graph, arch, columns)
+    return as_proof(
+        counted(graph, arch, columns) or too_high(graph, arch, columns) or _low_constants(graph, arch, columns)
+    )
 
 
 def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:

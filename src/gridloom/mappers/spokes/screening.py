@@ -12,7 +12,7 @@ import numpy as np
 from gridloom.mappers.core.arrays import Int32s
 from gridloom.mappers.spokes.problem import SpokesProblem
 from gridloom.mapping.mii import mii
-from gridloom.mapping.model import Failure
+from gridloom.mapping.model import Failure, as_proof
 
 #: Steps after which the search for tiles gives up and leaves the question to the mapper.
 _STEPS = 20_000
@@ -25,6 +25,11 @@ def screen(problem: SpokesProblem, ii: int | None) -> Failure | None:
 
     Costs the MII and a bounded backtracking search for tiles. Without ``ii`` the question is put for the largest one.
     """
+    return as_proof(_first_reason(problem, ii))
+
+
+def _first_reason(problem: SpokesProblem, ii: int | None) -> Failure | None:
+    """The first reason of :func:`screen`."""
     reason = _shape(problem) or _apart_and_together(problem) or _pins(problem) or _crowds(problem)
     if reason is not None:
         return reason

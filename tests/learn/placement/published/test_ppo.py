@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,24 @@ def test_training_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
     assert (again.iteration, again.decisions) == (4, training.decisions)
     for name, value in training.policy.state_dict().items():
         assert torch.equal(value, again.policy.state_dict()[name])
+
+
+def test_second_training_starts_the_curve_anew(tmp_path: Path) -> None:
+    config = TrainingConfig(policy="attention", iterations=2, graphs=2, boards=4, large=0.0)
+    for _ in range(2):
+        Training(config, 0, tmp_path).run(Work(folder=tmp_path))
+    assert len((tmp_path / "attention.jsonl").read_text().splitlines()) == 2
+
+
+def test_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
+    config = TrainingConfig(policy="attention", iterations=1, graphs=2, boards=4, large=0.0)
+    Training(config, 0, tmp_path).save()
+    with pytest.raises(OptionError) as error:
+        Training(replace(config, boards=8), 0, tmp_path).restore()
+    assert str(error.value) == (
+        f"{tmp_path / 'attention.pt'}: boards: the training was begun with 4, found 8; "
+        "continue with the same settings, or train without --resume"
+    )
 
 
 def test_resumed_training_ends_where_an_uninterrupted_one_ends(tmp_path: Path) -> None:

@@ -284,10 +284,10 @@ def test_failure_names_time_only_where_the_budget_ended_the_search() -> None:
     config = RampConfig(ii=ii, strategies="route", starts=1)
     tried = ramp(dfg, arch, config, QUICK)
     assert isinstance(tried, Failure)
-    assert "time" not in tried.levers
+    assert "more time" not in tried.levers and tried.cause == "exhausted"
     ended = ramp(dfg, arch, RampConfig(ii=ii, strategies="route"), Budget(effort=500))
     assert isinstance(ended, Failure)
-    assert ended.levers[0] == "time"
+    assert ended.levers[0] == "more time" and ended.cause == "limit"
 
 
 def test_failure_names_the_ops_that_are_left() -> None:

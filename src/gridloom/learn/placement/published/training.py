@@ -8,7 +8,6 @@ on 16 fixed graphs, and a checkpoint is written.
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,11 +72,7 @@ class TrainingConfig(TrainingAmount):
 
 
 class Training(Checkpointed):
-    """The training of a policy; ``folder`` keeps its checkpoint and its learning curve.
-
-    ``KIND.pt`` is the checkpoint (policy, optimiser, counters), ``KIND.jsonl`` the learning curve with a line per
-    iteration; a run that continues appends to it. It sets torch to one thread, since the layers are too small for more.
-    """
+    """The training of a policy. It sets torch to one thread, since the layers are too small for more."""
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
         # Layers this small are slower on several threads.
@@ -95,8 +90,8 @@ class Training(Checkpointed):
         self.checks = [self._draw(check) for _ in range(_CHECKS)]
 
     @property
-    def _checkpoint(self) -> Path:
-        return self.folder / f"{self.config.policy}.pt"
+    def _name(self) -> str:
+        return str(self.config.policy)
 
     @property
     def _module(self) -> torch.nn.Module:
@@ -120,7 +115,7 @@ class Training(Checkpointed):
             if self.iteration % _EVERY == 0 or self.iteration == total:
                 row["greedy"] = self.measure()
                 self.save()
-            self._note(row)
+            self.note(row)
             work.progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
         self.save()
 
@@ -172,12 +167,6 @@ class Training(Checkpointed):
             if batch.best() is not None and price < INCOMPLETE:
                 excess.append(price / batch.floor - 1)
         return float(np.mean(excess)) if excess else float("nan")
-
-    def _note(self, row: dict[str, Any]) -> None:
-        """Append a line to the learning curve."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / f"{self.config.policy}.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")
 
 
 def load_policy(weights: str | None, name: str = "ppo-gga") -> Policy:

@@ -12,7 +12,6 @@ from (seed, iteration) alone, so a run that continues draws what one that was ne
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -171,8 +170,8 @@ class SlotTraining(Checkpointed):
         self.checks = [draw_strict(rng) for _ in range(_CHECKS)]
 
     @property
-    def _checkpoint(self) -> Path:
-        return self.folder / "slots.pt"
+    def _name(self) -> str:
+        return "slots"
 
     @property
     def _module(self) -> torch.nn.Module:
@@ -188,7 +187,7 @@ class SlotTraining(Checkpointed):
             if self.iteration % _EVERY == 0 or self.iteration == total:
                 row["greedy"], row["stuck"] = self.measure()
                 self.save()
-            self._note(row)
+            self.note(row)
             progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
         self.save()
 
@@ -259,9 +258,3 @@ class SlotTraining(Checkpointed):
             stuck += cost >= 1e9
             excess.append(min(cost, 20.0 * graph.floor) / graph.floor - 1)
         return round(float(np.mean(excess)), 4), stuck / len(self.checks)
-
-    def _note(self, row: dict[str, Any]) -> None:
-        """Append a line to the learning curve."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "slots.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")

@@ -328,6 +328,7 @@ class _Search:
             demand=f"a mapping of {self.problem.size} nodes",
             bound=f"{bound}; {'; '.join(self.proof)}",
             levers=levers,
+            cause="proved" if self.none else "limit",
         )
 
 

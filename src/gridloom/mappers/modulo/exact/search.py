@@ -246,4 +246,5 @@ class _Walk:
             demand="a schedule with places and routes",
             bound="; ".join(self.decisions[ii].sentence for ii in tried),
             levers=("more time", *levers) if undecided else levers,
+            cause="limit" if undecided else "proved",
         )

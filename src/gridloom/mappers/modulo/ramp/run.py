@@ -17,7 +17,7 @@ from gridloom.mappers.modulo.ramp.search import Limits, RampSearch, Technique
 from gridloom.mappers.modulo.screening import screen
 from gridloom.mappers.origin import origin
 from gridloom.mapping.mii import mii
-from gridloom.mapping.model import Failure, Mapping
+from gridloom.mapping.model import Cause, Failure, Mapping
 
 
 def run_technique(
@@ -69,8 +69,15 @@ def _failure(search: RampSearch, *, ended: bool) -> Failure:
     """
     trace, dfg = search.trace, search.problem.dfg
     if not trace.iis:
-        return Failure(constraint="the budget", demand="an attempt", bound="an end before the first", levers=("time",))
-    more = ("time",) if ended else ()
+        return Failure(
+            constraint="the budget",
+            demand="an attempt",
+            bound="an end before the first",
+            levers=("more time",),
+            cause="limit",
+        )
+    more = ("more time",) if ended else ()
+    cause: Cause = "limit" if ended else "exhausted"
     span = f"II {trace.iis[0]}" if len(trace.iis) == 1 else f"II {trace.iis[0]} to {trace.iis[-1]}"
     if trace.closest is None:
         return Failure(
@@ -78,6 +85,7 @@ def _failure(search: RampSearch, *, ended: bool) -> Failure:
             demand="a cycle for every op",
             bound="none found",
             levers=(*more, "a higher II"),
+            cause=cause,
         )
     left = [trace.closest.graph.ops[n] for n in trace.closest.unmapped]
     names = [f"{op.kind} of {dfg.nodes[op.node].id}" if op.kind != "op" else dfg.nodes[op.node].id for op in left]
@@ -86,6 +94,7 @@ def _failure(search: RampSearch, *, ended: bool) -> Failure:
         demand=f"{len(trace.closest.graph.ops)} ops",
         bound=f"{len(left)} without a PE at best ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})",
         levers=(*more, "more registers", "a larger array", "mapper 'modulo'"),
+        cause=cause,
     )
 
 

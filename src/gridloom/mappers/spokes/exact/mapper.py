@@ -52,4 +52,5 @@ def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
         demand="a slot, a link and a delay register for every value",
         bound="none found within the budget" if clock.over() else "none",
         levers=("more time", "more spokes", "more tiles"),
+        cause="limit" if clock.over() else "proved",
     )
