@@ -26,6 +26,7 @@ from gridloom.sim import kernel
 from gridloom.sim.flows import start_stages
 from gridloom.sim.hazards import lost_issues
 from gridloom.sim.kernel import Words
+from gridloom.sim.reading import is_timeless, op_rows
 
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 _STORAGE: Final = (Kind.OUT, Kind.REG)
@@ -147,6 +148,7 @@ class _Compiler:
         self.arch = configuration.arch
         self.dfg = configuration.dfg
         self.ii = configuration.ii
+        self.ops = op_rows(self.dfg)
         self.resources = len(self.arch.kind)
         self.stages = start_stages(configuration, seed)
         self.lost = lost_issues(configuration)
@@ -443,7 +445,7 @@ class _Compiler:
         if record.kind != "op":
             kinds = {"move": kernel.PASS, "load": kernel.SPILL_LOAD, "store": kernel.SPILL_STORE}
             return kinds[record.kind], 0, 0, 0
-        node, op = self.dfg.nodes[record.node], self.dfg.ops[record.node]
+        node, op = self.dfg.nodes[record.node], self.ops[record.node]
         index = self.stream_of.get(record.node, record.node)
         if node.op in _PLAIN:
             return _PLAIN[node.op], 0, 0, index
@@ -464,7 +466,7 @@ class _Compiler:
             return kernel.FROM_RESULT, self.issue_of[operand.node, operand.copy]
         if operand.node in self.stream_of:
             return kernel.FROM_STREAM, self.stream_of[operand.node]
-        if self.dfg.ops[operand.node].timeless:
+        if is_timeless(self.ops[operand.node]):
             return kernel.FROM_CONSTANT, operand.node
         return kernel.FROM_NOWHERE, 0
 
