@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
+import numpy as np
+
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg, Edge, Initial
 from gridloom.dfg.ops import Op, lookup
@@ -109,9 +111,10 @@ def link_ends(arch: Arch) -> dict[int, tuple[int, int]]:
 
     A link belongs to the tile that it leaves, and what an arc leads it to belongs to the tile at its end.
     """
-    kind, tile = arch.kind.tolist(), arch.tile.tolist()
-    arcs = zip(arch.arc_source.tolist(), arch.arc_target.tolist())
-    return {a: (tile[a], tile[b]) for a, b in arcs if kind[a] == Kind.LINK and a != b and tile[b] >= 0}
+    leaving = (arch.kind[arch.arc_source] == Kind.LINK) & (arch.tile[arch.arc_target] >= 0)
+    arcs = np.flatnonzero(leaving & (arch.arc_source != arch.arc_target))
+    links, ends = arch.arc_source[arcs], arch.arc_target[arcs]
+    return dict(zip(links.tolist(), zip(arch.tile[links].tolist(), arch.tile[ends].tolist())))
 
 
 # -- tensor graphs -----------------------------------------------------------------------------------------------------

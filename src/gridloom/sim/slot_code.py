@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -26,7 +27,7 @@ from gridloom.sim import kernel
 from gridloom.sim.flows import start_stages
 from gridloom.sim.hazards import lost_issues
 from gridloom.sim.kernel import Words
-from gridloom.sim.reading import is_timeless, op_rows
+from gridloom.sim.reading import is_timeless, op_rows, operand_edges, positions, program_order
 
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 _STORAGE: Final = (Kind.OUT, Kind.REG)
@@ -91,6 +92,14 @@ class SlotCode:
     stream_of: dict[int, int]
     #: Why issues are lost, in words.
     lost: tuple[str, ...] = ()
+
+    @cached_property
+    def free_outputs(self) -> list[tuple[int, int, int]]:
+        """The outputs that need no tile, in program order: node, edge and the node that the edge comes from."""
+        dfg = self.configuration.dfg
+        at, operands = positions(dfg), operand_edges(dfg)
+        outputs = [k for k in program_order(dfg) if dfg.nodes[k].op == "output" and (k, 0) not in self.issue_of]
+        return [(k, e, at[dfg.edges[e].source]) for k in outputs for e in operands[k][:1]]
 
     def cycles(self, iterations: int) -> int:
         """Cycles until the last result of a run is there; 0 for no iterations."""

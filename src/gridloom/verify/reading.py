@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg, Node
 from gridloom.dfg.ops import Op, lookup
@@ -59,12 +62,17 @@ class Reading:
     @cached_property
     def units(self) -> dict[int, int]:
         """The FU or CONST of each tile that has one."""
-        return {tile: r for r, tile in enumerate(self.resource_tile) if self.kind(r) in (Kind.FU, Kind.CONST)}
+        kinds = self.arch.kind
+        return self._by_tile((kinds == Kind.FU) | (kinds == Kind.CONST))
 
     @cached_property
     def outputs(self) -> dict[int, int]:
         """The OUT of each tile that has one."""
-        return {tile: r for r, tile in enumerate(self.resource_tile) if self.kind(r) == Kind.OUT}
+        return self._by_tile(self.arch.kind == Kind.OUT)
+
+    def _by_tile(self, chosen: NDArray[np.bool_]) -> dict[int, int]:
+        """Return the chosen resources by their tiles."""
+        return {self.resource_tile[r]: r for r in np.flatnonzero(chosen).tolist()}
 
     @cached_property
     def resource_tile(self) -> list[int]:
@@ -79,9 +87,11 @@ class Reading:
     @cached_property
     def links(self) -> dict[int, tuple[int, int]]:
         """For each link that leads somewhere the tiles at its ends: its own, and that of what an arc leads it to."""
-        arcs = zip(self.arch.arc_source.tolist(), self.arch.arc_target.tolist())
+        arch = self.arch
+        chosen = np.flatnonzero(arch.kind[arch.arc_source] == Kind.LINK)
         tile = self.resource_tile
-        return {a: (tile[a], tile[b]) for a, b in arcs if self.kind(a) == Kind.LINK and a != b and tile[b] >= 0}
+        arcs = zip(arch.arc_source[chosen].tolist(), arch.arc_target[chosen].tolist())
+        return {a: (tile[a], tile[b]) for a, b in arcs if a != b and tile[b] >= 0}
 
     # -- the graph ----------------------------------------------------------------------------------------------------
 
