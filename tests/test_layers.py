@@ -56,6 +56,32 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "__main__": frozenset({"cli"}),
 }
 
+#: What both judges may import from the model: data types, the unrolled array, the op table, the parameters of a family.
+_DATA = frozenset(
+    {
+        "archs.families.rdu.RduParameters", "archs.model.Arch", "archs.model.Bank", "archs.model.ISSUE_KINDS",
+        "archs.model.Kind", "archs.model.RegisterFile", "archs.model.Tile", "archs.spec.parameters",
+        "archs.unroll.ResourceGraph", "dfg.model.Dfg", "dfg.model.Edge", "dfg.model.Initial", "dfg.model.Node",
+        "dfg.ops.Op", "dfg.ops.lookup", "mapping.model.Instance", "mapping.model.Mapping", "mapping.model.Route",
+        "mapping.program.Channel", "mapping.program.Flow", "mapping.program.HOST", "mapping.program.Program",
+    }
+)  # fmt: skip
+
+#: Judge -> every name that it may import from the model; what it judges it computes itself. docs/verify.md says which
+#: of these mappers use as well, and which test guards them.
+JUDGES_MAY: dict[str, frozenset[str]] = {
+    "verify": _DATA | {"mapping.mii.mii"},
+    "sim": _DATA
+    | {
+        "dfg.interpreter.Interpreter", "dfg.interpreter.Observation", "dfg.interpreter.OutOfBounds",
+        "dfg.interpreter.Stimulus", "dfg.interpreter.Words", "dfg.interpreter.random_stimulus",
+        "dfg.semantics.DOMAIN_CODE", "dfg.semantics.encode", "dfg.semantics.evaluate", "dfg.semantics.mix",
+        "dfg.semantics.salt", "mapping.configuration.Configuration", "mapping.configuration.Operand",
+        "mapping.configuration.Slot", "mapping.configuration.TokenPath", "mapping.configuration.configure",
+        "mapping.program.flow_order", "mapping.program.taken",
+    },
+}  # fmt: skip
+
 TALKS_TO_THE_USER = frozenset({"cli", "__main__"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
@@ -190,6 +216,33 @@ def layer_breaches(package: Path) -> list[str]:
             if item.ours and not same and not _allowed(item.name or "__init__", allowed):
                 found.append(str(item))
     return found
+
+
+def judge_breaches(package: Path) -> list[str]:
+    """Names of the model that a judge imports and that its list does not have; a module as a whole is no name."""
+    found = []
+    for module in modules(package):
+        listed = JUDGES_MAY.get(module.unit)
+        for line, name in _model_names(module) if listed is not None else ():
+            if name not in listed:
+                found.append(f"{module.name}:{line} imports gridloom.{name}")
+    return found
+
+
+def _model_names(module: Module) -> Iterator[tuple[int, str]]:
+    """The line and the dotted name, without `gridloom.`, of everything that a module imports from the model."""
+    for node in _importing(module.tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{_absolute(module, node)}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
+            names = [_first_literal(node) or ""]
+        for name in names:
+            head, _, rest = name.partition(".")
+            if head == "gridloom" and rest.split(".")[0] in NOUNS:
+                yield node.lineno, rest
 
 
 def _allowed(name: str, allowed: frozenset[str]) -> bool:
@@ -352,6 +405,17 @@ def test_imports_follow_the_layers():
     assert layer_breaches(PACKAGE) == []
 
 
+def test_judges_import_listed_names_of_the_model_only():
+    assert judge_breaches(PACKAGE) == []
+
+
+def test_every_listed_name_of_the_model_is_imported_by_its_judge():
+    imported = {unit: {name for module in modules(PACKAGE) if module.unit == unit for _, name in _model_names(module)}
+                for unit in JUDGES_MAY}  # fmt: skip
+    assert imported["verify"] | imported["sim"] >= _DATA
+    assert [name for unit, listed in JUDGES_MAY.items() for name in sorted(listed - _DATA - imported[unit])] == []
+
+
 def test_mappers_do_not_import_each_other():
     assert mapper_breaches(PACKAGE, registered_mappers()) == []
 
@@ -446,6 +510,28 @@ def test_layer_breach_is_found(tmp_path: Path, name: str, text: str):
 def test_lawful_import_passes(tmp_path: Path, name: str, text: str):
     known = dict.fromkeys(["verify/__init__.py", "sim/__init__.py", "emit/__init__.py", "dfg/ops.py"], "")
     assert layer_breaches(tree(tmp_path, {**known, name: text})) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "imported"),
+    [
+        ("verify/stores.py", "from gridloom.mapping.stores import longest_runs", "mapping.stores.longest_runs"),
+        ("verify/stores.py", "from ..mapping.configuration import configure", "mapping.configuration.configure"),
+        (
+            "verify/stats.py",
+            "def f():\n    from gridloom.archs.model import hop_distances",
+            "archs.model.hop_distances",
+        ),
+        ("sim/elastic/run.py", "from gridloom.dfg import rates", "dfg.rates"),
+        ("sim/run.py", "import gridloom.dfg.model", "dfg.model"),
+        ("sim/run.py", "from importlib import import_module\nimport_module('gridloom.mapping.mii')", "mapping.mii"),
+    ],
+)
+def test_judge_that_imports_more_of_the_model_is_found(tmp_path: Path, name: str, text: str, imported: str):
+    lawful = "from gridloom.archs.model import Arch\nfrom gridloom.errors import MappingError"
+    package = tree(tmp_path, {name: text, "verify/legal.py": lawful, "mappers/core.py": text})
+    (found,) = judge_breaches(package)
+    assert found.endswith(f"imports gridloom.{imported}")
 
 
 def test_mapper_that_imports_another_is_found(tmp_path: Path):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from tests.archs.paths import drivers, followers
 
 from gridloom.archs import Kind, build
+from gridloom.archs.families.rdu import RduParameters
+from gridloom.archs.spec import parameters
 from gridloom.errors import ArchError
 
 
@@ -44,6 +48,16 @@ def test_links_are_time_shared_and_units_buffer_vectors() -> None:
     assert {tile.name: tile.buffer for tile in arch.tiles[:2]} == {"cu_0_0": 4, "mu_0_1": 15}
     assert [tile.classes for tile in arch.tiles[:2]] == [{"gemm", "vector"}, {"buffer"}]
     assert arch.style == "elastic"
+
+
+def test_parameters_are_those_of_the_description() -> None:
+    given = {"switch_buffer": 48, "dram_queue": 96, "dram_channels": 3, "memory_ports": 2, "fifo": 9}
+    arch = build("rdu:2x2," + ",".join(f"{key}={value}" for key, value in given.items()))
+    found = asdict(parameters(RduParameters, arch.spec))
+    assert {key: found[key] for key in given} == given
+    assert {key: value for key, value in found.items() if key not in given} == {
+        key: value for key, value in asdict(RduParameters(rows=2, cols=2)).items() if key not in given
+    }
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_mapping_that_is_not_legal_gets_no_bits(gridloom, saved, tmp_path):
 def test_a_mapping_is_run_on_its_hardware(gridloom, saved, tmp_path):
     done = gridloom("rtl", saved / "torus.json", "-o", tmp_path / "out", "--cosim")
     assert done.status == 0
-    assert done.out.endswith("hardware and simulator agree\n")
+    assert done.out.endswith("hardware and simulator agree, on random streams and memories (seed 0)\n")
     assert done.err.startswith("co-simulated runs of 1, 2, 32 iterations, ")
 
 
@@ -62,7 +62,55 @@ def test_a_mapping_is_run_on_its_hardware(gridloom, saved, tmp_path):
 def test_a_mapping_is_run_in_narrow_words(gridloom, saved, tmp_path):
     done = gridloom("rtl", saved / "good.json", "-o", tmp_path / "out", "--cosim", "--set", "width=8")
     assert done.status == 0
-    assert done.out.endswith("hardware agrees in words of 8 bits\n")
+    assert done.out.endswith("hardware agrees in words of 8 bits, on random streams and memories (seed 0)\n")
+
+
+def biquad(folder):
+    """A filter whose coefficients are live-ins, mapped."""
+    import gridloom as gl
+    from gridloom.dfg import DfgBuilder
+    from gridloom.mapping.json_format import dumps
+
+    b = DfgBuilder("biquad")
+    x = b.input("x")
+    b.add("mul", x, b.livein("b0"), id="now")
+    b.add("mul", b.livein("b1"), id="before")
+    b.carry(x, "before", operand=1, distance=1, initial=[0])
+    b.output(b.add("add", "now", "before"), "y")
+    result = gl.map(b.build(), "mesh:3x3", effort=5000)
+    (folder / "biquad.json").write_text(dumps(result.mapping))
+    return folder / "biquad.json"
+
+
+@pytest.mark.tools
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
+def test_live_ins_that_are_not_given_are_random_and_said_to_be(gridloom, tmp_path):
+    file = biquad(tmp_path)
+    done = gridloom("rtl", file, "-o", tmp_path / "out", "--cosim", "--livein", "b1=7", "--seed", "3")
+    assert done.out.splitlines()[-2:] == [
+        "live-ins set to 0 in the bits: b0",
+        "hardware and simulator agree, on random streams, memories and 1 live-in (seed 3)",
+    ]
+    record = json.loads(gridloom("rtl", file, "-o", tmp_path / "out", "--cosim", "--json").out)
+    assert record["findings"] == []
+    assert record["cosimulation"]["random_liveins"] == ["b0", "b1"]
+    assert record["cosimulation"]["seed"] == 0
+
+
+def test_cosimulated_stimuli_have_live_ins_other_than_0_and_those_that_are_given(tmp_path):
+    from gridloom.flow.hardware import _expected
+    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.rtl.structure import Hardware
+    from gridloom.mapping.configuration import configure
+    from gridloom.mapping.json_format import loads
+
+    mapping = loads(biquad(tmp_path).read_text())
+    configuration = configure(mapping)
+    hardware = Hardware(mapping.arch, fitted(configuration))
+    ((stimulus, expected),) = _expected(configuration, hardware, 8, 1, {"b1": 0xFFFFFFFF})
+    assert stimulus.liveins["b0"] != 0
+    assert stimulus.liveins["b1"] == -1
+    assert expected.outputs["y"].any()
 
 
 def test_numbers_that_do_not_fit_a_word_are_refused(gridloom, saved, tmp_path):

@@ -2,12 +2,63 @@
 
 from __future__ import annotations
 
-from gridloom.dfg.ops import DOMAINS, OP_CLASSES, OP_TABLE, lookup
+from gridloom.dfg.ops import DOMAINS, OP_CLASSES, OP_TABLE, Op, lookup
 
 
 def test_every_op_has_a_known_class() -> None:
     assert set(OP_TABLE) == set(DOMAINS)
     assert {op.op_class for table in OP_TABLE.values() for op in table.values()} <= set(OP_CLASSES)
+
+
+#: Op class -> arity -> the 32-bit integer and memory ops that have both, written down once more.
+INTEGER = {
+    "const": {0: "const"},
+    "livein": {0: "livein"},
+    "input": {0: "input"},
+    "output": {1: "output"},
+    "mem": {1: "load load_address store_address", 2: "store", 3: "store_if"},
+    "mem_data": {1: "load_data", 2: "store_data"},
+    "div": {2: "div rem udiv urem"},
+    "mul": {
+        1: "square",
+        2: "mul mulh",
+        3: "mul_add mul_sub mul_rsub mul_and mul_or mul_xor shl_add shl_sub shl_rsub shl_and shl_or shl_xor shr_add "
+        "shr_sub shr_rsub shr_and shr_or shr_xor lshr_add lshr_sub lshr_rsub lshr_and lshr_or lshr_xor",
+    },
+    "alu": {
+        1: "move not neg abs sext8 sext16 zext8 zext16 popcount clz",
+        2: "add sub shl shr lshr rotl and or xor min max umin umax eq ne lt le gt ge ult ule min_tag",
+        3: "select select_tag",
+    },
+    "fp": {
+        1: "fneg fabs fsqrt int_to_float float_to_int fsquare",
+        2: "fadd fsub fmul fdiv fmin fmax feq flt fle fne fgt fge",
+        3: "fmul_add fmul_sub fmul_rsub",
+    },
+}
+#: In domain f32 these plain names are float ops.
+FLOAT = "add sub mul div neg abs min max eq ne lt le gt ge sqrt square mul_add mul_sub mul_rsub"
+CMA24 = {1: "nop cat not", 2: "add sub mult sl sr sra sel and or xor eql gt lt"}
+
+
+def rows(table: dict[str, Op]) -> dict[str, tuple[str, int, bool]]:
+    return {name: (op.op_class, op.arity, op.result) for name, op in table.items()}
+
+
+def test_rows_of_the_table_are_those_of_an_independent_list() -> None:
+    stores = ("store", "store_if", "store_data")
+    listed = [(group, *entry) for group, arities in INTEGER.items() for entry in arities.items()]
+    integer = {name: (group, arity, name not in stores) for group, arity, names in listed for name in names.split()}
+    common = {name: row for name, row in integer.items() if row[0] in ("const", "livein", "input", "output")}
+    common |= {name: row for name, row in integer.items() if row[0].startswith("mem") or name == "move"}
+    narrow = {name: ("alu", arity, True) for arity, names in CMA24.items() for name in names.split()}
+    assert rows(OP_TABLE["i32"]) == integer
+    assert rows(OP_TABLE["f32"]) == integer | {n: ("fp", integer[f"f{n}"][1], True) for n in FLOAT.split()}
+    assert rows(OP_TABLE["cma24"]) == common | narrow
+    assert {name: (row[0], row[2]) for name, row in rows(OP_TABLE["opaque"]).items()} == {
+        name: (row[0], row[2]) for name, row in integer.items()
+    }
+    assert all(lookup(domain, name) is op for domain, table in OP_TABLE.items() for name, op in table.items())
 
 
 def test_codes_tell_the_ops_of_a_domain_apart() -> None:

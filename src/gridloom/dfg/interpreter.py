@@ -1,16 +1,27 @@
-"""The reference interpreter: runs n iterations of a Dfg in program order. What it says is what the graph means."""
+"""The reference interpreter: runs n iterations of a Dfg in program order. What it says is what the graph means.
+
+It reads the fields of the graph, the op table and the semantics, and none of the look-ups that ``Dfg`` offers: mappers
+and configurations use these, and a mistake in one of them has to show as a difference from the interpreter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final
 
 import numpy as np
 
 from gridloom.dfg.carriers import Words as Words
+from gridloom.dfg.checks import MAX_DISTANCE
 from gridloom.dfg.model import Dfg
+from gridloom.dfg.ops import lookup
 from gridloom.dfg.semantics import DOMAIN_CODE, encode, evaluate, salt
 from gridloom.errors import SimulationError
+
+#: Ops that read or write an array, or make its address.
+_ACCESSES: Final = frozenset({"load", "store", "store_if", "load_address", "load_data", "store_address", "store_data"})
 
 
 @dataclass(kw_only=True)
@@ -54,7 +65,7 @@ def random_stimulus(dfg: Dfg, iterations: int, seed: int = 0, *, within: Mapping
             stimulus.streams[node.id] = random_words(dfg.domain, rng, iterations, bound)
         elif node.op == "livein":
             stimulus.liveins[node.id] = int(random_words(dfg.domain, rng, 1, bound)[0])
-    for name in dfg.liveins:
+    for name in (value for edge in dfg.edges for value in edge.initial if isinstance(value, str)):
         if name not in stimulus.liveins:
             stimulus.liveins[name] = int(random_words(dfg.domain, rng, 1, (within or {}).get(name))[0])
     for array in dfg.arrays:
@@ -103,10 +114,14 @@ class Interpreter:
         self._domain = DOMAIN_CODE[dfg.domain]
         self._salts = [salt(node.id) for node in dfg.nodes]
         #: For each node what its operands read: the position of the source, the distance, the first values.
-        self._operands = [tuple(self._operand(e) for e in dfg.operand_edges(node.id)) for node in dfg.nodes]
+        self._position = {node.id: k for k, node in enumerate(dfg.nodes)}
+        incoming = _operand_edges(dfg)
+        self._operands = [tuple(self._operand(e) for e in incoming[node.id]) for node in dfg.nodes]
+        self._order = _program_order(dfg)
+        self._codes = [lookup(dfg.domain, node.op).code for node in dfg.nodes]
         self._constant = [encode(dfg.domain, node.value or 0) if node.op == "const" else 0 for node in dfg.nodes]
         interpreted = dfg.domain != "opaque"
-        self._accesses = [interpreted and op.op_class in ("mem", "mem_data") for op in dfg.ops]
+        self._accesses = [interpreted and node.op in _ACCESSES for node in dfg.nodes]
         self._buffer = np.zeros(max([len(row) for row in self._operands] + [1]), dtype=np.int64)
 
     def _operand(self, e: int) -> tuple[int, int, list[int | str]]:
@@ -115,10 +130,13 @@ class Interpreter:
         Names of live-ins stay names until a run gives them values.
         """
         edge = self.dfg.edges[e]
+        # Values that the graph does not give are 0; in domain ``opaque`` distinct numbers, so that a wrong one shows.
+        number = -1 - e * MAX_DISTANCE if self.dfg.domain == "opaque" else None
+        missing = [0 if number is None else number - k for k in range(len(edge.initial), edge.distance)]
         initial = [
-            value if isinstance(value, str) else encode(self.dfg.domain, value) for value in self.dfg.initial_values(e)
+            value if isinstance(value, str) else encode(self.dfg.domain, value) for value in (*edge.initial, *missing)
         ]
-        return self.dfg.index[edge.source], edge.distance, initial
+        return self._position[edge.source], edge.distance, initial
 
     def run(self, stimulus: Stimulus) -> Observation:
         """Run ``stimulus.iterations`` iterations and return everything that can be observed.
@@ -135,7 +153,7 @@ class Interpreter:
         for iteration in range(n):
             row = [0] * len(dfg.nodes)
             rows.append(row)
-            for k in dfg.topological:
+            for k in self._order:
                 row[k] = self._fire(k, iteration, rows, memory, stimulus)
         values = np.array(rows, dtype=np.int64).reshape(n, len(dfg.nodes))
         outputs = {node.id: values[:, k].copy() for k, node in enumerate(dfg.nodes) if node.op == "output"}
@@ -179,7 +197,7 @@ class Interpreter:
 
     def _compute(self, k: int, buffer: Words, count: int) -> int:
         """The result of an op of the op table."""
-        return int(evaluate(self._domain, self.dfg.ops[k].code, self._salts[k], buffer, count))
+        return int(evaluate(self._domain, self._codes[k], self._salts[k], buffer, count))
 
     def _access(self, k: int, buffer: Words, iteration: int, memory: dict[str, Words]) -> int:
         """A load or a store. SimulationError for an index outside the array.
@@ -207,6 +225,35 @@ class Interpreter:
             return int(words[address])
         words[address] = value
         return 0
+
+
+def _operand_edges(dfg: Dfg) -> dict[str, list[int]]:
+    """Return the edges that carry a value into each node, by operand."""
+    rows: dict[str, list[int]] = {node.id: [] for node in dfg.nodes}
+    for e in sorted(range(len(dfg.edges)), key=lambda e: dfg.edges[e].operand):
+        if dfg.edges[e].kind != "order":
+            rows[dfg.edges[e].target].append(e)
+    return rows
+
+
+def _program_order(dfg: Dfg) -> list[int]:
+    """Return the nodes in an order in which edges of distance 0 go forward; ties by position."""
+    position = {node.id: k for k, node in enumerate(dfg.nodes)}
+    followers: list[list[int]] = [[] for _ in dfg.nodes]
+    waits = [0] * len(dfg.nodes)
+    for edge in dfg.edges:
+        if edge.distance == 0:
+            followers[position[edge.source]].append(position[edge.target])
+            waits[position[edge.target]] += 1
+    ready = [k for k, count in enumerate(waits) if count == 0]
+    order: list[int] = []
+    while ready:
+        order.append(k := heappop(ready))
+        for other in followers[k]:
+            waits[other] -= 1
+            if waits[other] == 0:
+                heappush(ready, other)
+    return order
 
 
 def interpret(dfg: Dfg, stimulus: Stimulus) -> Observation:

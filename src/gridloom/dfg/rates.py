@@ -101,31 +101,3 @@ def stages(dfg: Dfg, counts: list[int]) -> list[int]:
 def is_deep(edge: Edge, carried: int) -> bool:
     """True for an edge whose buffer is meant to hold an iteration: it says its room, and that is enough."""
     return edge.room is not None and edge.room >= carried
-
-
-def head_starts(dfg: Dfg, counts: list[int], rooms: list[int]) -> list[int]:
-    """Iterations that each node is behind the inputs in a pipeline under way: as many as the buffers let it be.
-
-    ``rooms`` are the tokens that fit on each edge. A buffer that is meant to hold iterations keeps one free; other
-    edges hold none, so that both ends are in the same iteration. Where ways of different depth meet, the shallower one
-    decides. What an edge holds is the difference between its ends. Shortest paths, about linear in the edges.
-    """
-    carried = edge_tokens(dfg, counts)
-    around: list[list[tuple[int, int]]] = [[] for _ in dfg.nodes]
-    for k, edge in enumerate(dfg.edges):
-        if edge.distance == 0 and edge.carries_value:
-            source, target = dfg.index[edge.source], dfg.index[edge.target]
-            most = max(0, rooms[k] // carried[k] - 1) if is_deep(edge, carried[k]) else 0
-            around[source].append((target, most))
-            around[target].append((source, 0))
-    behind = [1 << 60] * len(dfg.nodes)
-    waiting = [k for k, node in enumerate(dfg.nodes) if node.op == "input"] or [0]
-    for node in waiting:
-        behind[node] = 0
-    for node in waiting:
-        for other, most in around[node]:
-            if behind[node] + most < behind[other]:
-                behind[other] = behind[node] + most
-                waiting.append(other)
-    # Parts that no input reaches hold nothing.
-    return [0 if value == 1 << 60 else value for value in behind]

@@ -6,8 +6,9 @@ that length: each firing still has to come in the cycle that the configuration s
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from gridloom.mapping.model import Mapping
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
+    from gridloom.dfg.interpreter import Interpreter
     from gridloom.dfg.model import Dfg
     from gridloom.hardware.cosimulation import Bench, HardwareRun, Simulator
     from gridloom.hardware.energy import Energy
@@ -37,6 +39,9 @@ class Cosimulation:
     findings: tuple[str, ...]
     trip_counts: tuple[int, ...]
     cycles: int
+    #: What streams, memories and live-ins were drawn from, and the live-ins that were drawn.
+    seed: int = 0
+    random_liveins: tuple[str, ...] = ()
 
 
 def hardware_for(
@@ -105,10 +110,12 @@ def cosimulate_mapping(
     simulator: Simulator = "icarus",
     bench: Bench | None = None,
     stall: int = 0,
+    liveins: MappingABC[str, int] | None = None,
 ) -> Cosimulation:
     """Run a mapping on the generated hardware of its array, loaded with its bits, and in ``sim``; compare them.
 
-    Streams, live-ins and memories are random; each SIMD lane has streams and memories of its own. There are runs of
+    Streams, memories and live-ins are random, but for the ``liveins`` that are given; each SIMD lane has streams and
+    memories of its own. A run with live-ins that are all 0 would show nothing of a filter. There are runs of
     ``iterations``, of 2 and of 1 iterations. With a seed in ``stall`` streams, outputs and memory make the array wait
     in random cycles. MissingExtra when the simulator is not installed; MappingError where the hardware is too small, or
     a constant does not fit its words. Costs the compilation of the hardware unless a ``bench`` is given.
@@ -124,22 +131,26 @@ def cosimulate_mapping(
     cycles = 0
     # Loops of one and two iterations end before the pipeline is full, which a long run never shows.
     for count in sorted({1, min(2, iterations), iterations}):
-        lanes = _expected(configuration, chosen.hardware, count, seed + count)
+        lanes = _expected(configuration, chosen.hardware, count, seed + count, liveins or {})
         runs = chosen.run_lanes(configuration, [stimulus for stimulus, _ in lanes], stall=stall)
         for lane, shown in enumerate(runs):
             where = f"lane {lane}: " if lane else ""
             findings += [where + text for text in differences(configuration, lanes[lane][1], shown)]
         counts.append(lanes[0][0].iterations)
         cycles += runs[0].cycles
-    return Cosimulation(findings=tuple(findings), trip_counts=tuple(counts), cycles=cycles)
+    drawn = tuple(name for name in mapping.dfg.liveins if name not in (liveins or {}))
+    return Cosimulation(
+        findings=tuple(findings), trip_counts=tuple(counts), cycles=cycles, seed=seed, random_liveins=drawn
+    )
 
 
 def _expected(
-    configuration: Configuration, hardware: Hardware, iterations: int, seed: int
+    configuration: Configuration, hardware: Hardware, iterations: int, seed: int, liveins: MappingABC[str, int]
 ) -> list[tuple[Stimulus, Observation]]:
     """Return a stimulus for each SIMD lane, with what the simulator expects, or the interpreter for other words.
 
-    Narrower words wrap earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
+    ``liveins`` replace those that were drawn; SimulationError where they lead outside an array. Narrower words wrap
+    earlier, so that the stimulus is one whose addresses stay within their arrays at that length.
     """
     from gridloom.dfg.interpreter import Interpreter
     from gridloom.dfg.words import WordInterpreter
@@ -148,11 +159,25 @@ def _expected(
 
     dfg, width = configuration.dfg, hardware.word_bits
     if dfg.domain != "i32" or width == 32:
-        drawn = lane_stimuli(Interpreter(dfg), hardware.simd_lanes, iterations, seed)
+        interpreter = Interpreter(dfg)
+        drawn = _given(interpreter, lane_stimuli(interpreter, hardware.simd_lanes, iterations, seed), liveins)
         return [(stimulus, run(configuration, stimulus)) for stimulus, _ in drawn]
-    interpreter = WordInterpreter(dfg, width)
-    drawn = lane_stimuli(interpreter, hardware.simd_lanes, iterations, seed)
-    return [(interpreter.fitted(stimulus), expected) for stimulus, expected in drawn]
+    narrow = WordInterpreter(dfg, width)
+    drawn = _given(narrow, lane_stimuli(narrow, hardware.simd_lanes, iterations, seed), liveins)
+    return [(narrow.fitted(stimulus), expected) for stimulus, expected in drawn]
+
+
+def _given(
+    interpreter: Interpreter, drawn: list[tuple[Stimulus, Observation]], liveins: MappingABC[str, int]
+) -> list[tuple[Stimulus, Observation]]:
+    """Return stimuli in which these live-ins, words of the configuration bits, replace those that were drawn."""
+    from gridloom.dfg.semantics import encode
+    from gridloom.dfg.words import word_of
+
+    domain = interpreter.dfg.domain
+    words = {name: word_of(value, 32) if domain == "f32" else encode(domain, value) for name, value in liveins.items()}
+    stimuli = [replace(stimulus, liveins=stimulus.liveins | words) for stimulus, _ in drawn]
+    return [(stimulus, interpreter.run(stimulus)) for stimulus in stimuli] if words else drawn
 
 
 def compare(configuration: Configuration, stimulus: Stimulus, shown: HardwareRun) -> list[str]:

@@ -19,6 +19,7 @@ from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
 from gridloom.sim.execute import ArrayRun
 from gridloom.sim.lanes import Lane, execute_lanes, lane_stimuli
+from gridloom.sim.reading import carries_value, is_timeless, op_rows, program_order, simd_lanes
 from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.stimulus import fitting_stimulus, shortened
 from gridloom.sim.verdict import Mismatch, Verdict
@@ -70,7 +71,7 @@ def _compare(compiled: SlotCode, iterations: int, seed: int) -> Verdict:
     mismatches: list[Mismatch] = []
     # The first wrong run is looked at closely; later ones mostly repeat it.
     divergence: Mismatch | None = None
-    lanes = compiled.configuration.arch.simd_lanes()
+    lanes = simd_lanes(compiled.configuration.arch)
     for group in _runs(interpreter, compiled.depth, iterations, seed, lanes):
         stimuli = [stimulus for stimulus, _ in group]
         counts.append(stimuli[0].iterations)
@@ -173,21 +174,22 @@ def _results(dfg: Dfg) -> list[int]:
     even be recurrences that feed nothing but themselves: there every node counts, stores too, whose value is the mix of
     what they were given.
     """
-    read = {edge.source for edge in dfg.edges if edge.carries_value}
+    read = {edge.source for edge in dfg.edges if carries_value(edge)}
     return [
         k
-        for k, node in enumerate(dfg.nodes)
+        for k, (node, op) in enumerate(zip(dfg.nodes, op_rows(dfg)))
         if (dfg.domain == "opaque" or node.id not in read)
         and node.op != "output"
-        and (dfg.domain == "opaque" or dfg.ops[k].result)
-        and not dfg.ops[k].timeless
+        and (dfg.domain == "opaque" or op.result)
+        and not is_timeless(op)
     ]
 
 
 def _first_divergence(dfg: Dfg, expected: Observation, found: Observation) -> Mismatch | None:
     """The first wrong node value in program order: a cause stands before its effects."""
+    order = program_order(dfg)
     for iteration in range(expected.iterations):
-        for k in dfg.topological:
+        for k in order:
             wanted, got = int(expected.values[iteration, k]), int(found.values[iteration, k])
             if wanted != got:
                 return Mismatch(

@@ -18,6 +18,7 @@ from gridloom.dfg.semantics import DOMAIN_CODE, encode
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration
 from gridloom.sim import kernel
+from gridloom.sim.reading import first_values
 from gridloom.sim.slot_code import SlotCode, compile_slots
 
 
@@ -218,15 +219,11 @@ def _observe_free_outputs(compiled: SlotCode, values: Words, liveins: Mapping[st
     A loop-carried edge into the output shifts the values by its distance, with the initial values before them.
     """
     dfg = compiled.configuration.dfg
-    for k in dfg.topological:
-        if dfg.nodes[k].op != "output" or (k, 0) in compiled.issue_of:
-            continue
-        for e in dfg.operand_edges(dfg.nodes[k].id)[:1]:
-            edge = dfg.edges[e]
-            shown = np.roll(values[:, dfg.index[edge.source]], edge.distance)
-            for firing, value in enumerate(dfg.initial_values(e)[: len(values)]):
-                shown[firing] = liveins[value] if isinstance(value, str) else encode(dfg.domain, value)
-            values[:, k] = shown
+    for k, e, source in compiled.free_outputs:
+        shown = np.roll(values[:, source], dfg.edges[e].distance)
+        for firing, value in enumerate(first_values(dfg, e)[: len(values)]):
+            shown[firing] = liveins[value] if isinstance(value, str) else encode(dfg.domain, value)
+        values[:, k] = shown
 
 
 def _trap(compiled: SlotCode, record: Words) -> Trap | None:

@@ -20,6 +20,7 @@ from gridloom.mapping.program import Channel, Flow, Program, taken
 from gridloom.sim import kernel
 from gridloom.sim.execute import ArrayRun, Execution
 from gridloom.sim.fabric import INTERFACES, Fabric, Message
+from gridloom.sim.reading import first_values, op_classes, operand_edges, positions
 from gridloom.sim.slot_code import SlotCode
 
 
@@ -90,7 +91,7 @@ class FlowPart:
 
     def _array(self, channel: Channel) -> bool:
         """True for a channel that brings an array."""
-        return channel.into in self.flow.mapping.dfg.array_length
+        return any(array.name == channel.into for array in self.flow.mapping.dfg.arrays)
 
     def _reads(self) -> list[list[tuple[str, int]]]:
         """For each slot the fed streams that its issues read, with the start stage plus the iterations back."""
@@ -107,10 +108,10 @@ class FlowPart:
 
     def _accesses(self) -> list[list[tuple[int, int, int]]]:
         """For each slot its memory accesses: (memory interface, start stage, cycles until the result is needed)."""
-        dfg = self.flow.mapping.dfg
+        classes = op_classes(self.flow.mapping.dfg)
         rows: list[list[tuple[int, int, int]]] = [[] for _ in range(self.flow.ii)]
         for k, slot in enumerate(self.compiled.configuration.slots):
-            if slot.node >= 0 and dfg.op_class(dfg.nodes[slot.node].id) == "mem":
+            if slot.node >= 0 and classes[slot.node] == "mem":
                 rows[slot.slot].append((slot.tile % INTERFACES, int(self.compiled.stages[k]), slot.latency))
         return rows
 
@@ -120,9 +121,10 @@ class FlowPart:
         SimulationError for an output that only hands on an input or a constant, which no issue slot makes.
         """
         dfg, compiled = self.flow.mapping.dfg, self.compiled
-        (e,) = dfg.operand_edges(channel.value or "")
+        at = positions(dfg)
+        (e,) = operand_edges(dfg)[at[channel.value or ""]]
         edge = dfg.edges[e]
-        issue = compiled.issue_of.get((dfg.index[edge.source], 0))
+        issue = compiled.issue_of.get((at[edge.source], 0))
         if issue is None:
             raise SimulationError(
                 f"{channel.value!r} is {edge.source!r} as it came in; a transfer carries what the flow computes",
@@ -131,7 +133,7 @@ class FlowPart:
         slot = compiled.configuration.slots[issue]
         ready = compiled.stages[issue] * self.flow.ii + slot.slot + slot.latency
         initial = tuple(
-            value if isinstance(value, str) else encode(dfg.domain, value) for value in dfg.initial_values(e)
+            value if isinstance(value, str) else encode(dfg.domain, value) for value in first_values(dfg, e)
         )
         return Sender(channel, issue, ready, initial[: self.flow.iterations])
 
@@ -174,7 +176,7 @@ class FlowPart:
         self.stimulus.streams[stream][iteration] = value
         self.arrived[stream][iteration] = True
         if self.execution is not None:
-            row = self.compiled.stream_of[self.flow.mapping.dfg.index[stream]]
+            row = self.compiled.stream_of[positions(self.flow.mapping.dfg)[stream]]
             self.execution.streams[row, iteration] = value
 
     def _take_load(self, channel: Channel, value: Any) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot
+from gridloom.sim.reading import positions
 
 # A flow behind an asynchronous edge starts at most so many rounds later than it could.
 _MOST_EXTRA_ROUNDS = 3
@@ -80,9 +81,10 @@ def _flows(configuration: Configuration) -> list[int]:
     for k, slot in enumerate(slots):
         if slot.kind == "op":
             copies.setdefault(slot.node, []).append(k)
+    at = positions(dfg)
     for edge in dfg.edges:
         if edge.kind == "order":
-            ends = copies.get(dfg.index[edge.source], []) + copies.get(dfg.index[edge.target], [])
+            ends = copies.get(at[edge.source], []) + copies.get(at[edge.target], [])
             for other in ends[1:]:
                 parent[root(other)] = root(ends[0])
     users: dict[int, int] = {}

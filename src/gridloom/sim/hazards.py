@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from gridloom.mapping.configuration import Configuration, Slot
-from gridloom.mapping.stores import Run, longest_runs, runs_of, words_of
+from gridloom.mapping.configuration import Configuration, Operand, Slot
+from gridloom.sim.reading import busy_cycles, op_classes
+
+#: Numbers, and names of live-ins, which are texts.
+_Words = tuple[object, ...]
 
 
 def lost_issues(configuration: Configuration) -> dict[int, str]:
@@ -24,23 +27,44 @@ def lost_issues(configuration: Configuration) -> dict[int, str]:
 
 
 def _full_stores(configuration: Configuration) -> dict[int, str]:
-    """Ops whose constants or initial values the store of their tile has no room for; the longest runs go first."""
-    arch, dfg = configuration.arch, configuration.dfg
+    """Ops whose constants or initial values the store of their tile has no room for; the longest operands go first.
+
+    The store is filled as configured: word by word for each operand, unless its words lie side by side in it already.
+    """
     lost: dict[int, str] = {}
-    for tile, record in enumerate(arch.tiles):
+    for tile, record in enumerate(configuration.arch.tiles):
         if record.constants is None:
             continue
-        ops = [k for k, slot in enumerate(configuration.slots) if slot.tile == tile and slot.kind == "op"]
-        runs = {k: runs_of(dfg, arch, configuration.slots[k].node) for k in ops}
-        kept: list[Run] = []
-        for run in longest_runs(run for group in runs.values() for run in group):
-            if words_of([*kept, run]) <= record.constants:
-                kept.append(run)
-        for k in ops:
-            if words_of([*kept, *runs[k]]) > words_of(kept):
-                needs = f"{_name(configuration, configuration.slots[k])} needs a word more"
-                lost[k] = f"tile {record.name}: its constant store has {record.constants} words, and {needs}"
+        needs = {
+            k: {words for operand in slot.operands if (words := _kept_words(configuration, operand))}
+            for k, slot in enumerate(configuration.slots)
+            if slot.tile == tile and slot.kind == "op"
+        }
+        store: list[_Words] = []
+        for words in sorted({words for group in needs.values() for words in group}, key=lambda w: (-len(w), repr(w))):
+            if not _stored(words, store) and sum(map(len, store)) + len(words) <= record.constants:
+                store.append(words)
+        for k, group in needs.items():
+            if not all(_stored(words, store) for words in group):
+                name = _name(configuration, configuration.slots[k])
+                room = f"its constant store has {record.constants} words"
+                lost[k] = f"tile {record.name}: {room}, and {name} needs a word more"
     return lost
+
+
+def _kept_words(configuration: Configuration, operand: Operand) -> _Words:
+    """The words that an operand reads from the store: its initial values, then a constant or a live-in."""
+    words: list[object] = list(operand.initial[: operand.distance])
+    if operand.kind == "const":
+        words.append(configuration.dfg.nodes[operand.node].value or 0)
+    elif operand.kind == "livein":
+        words.append(configuration.dfg.nodes[operand.node].id)
+    return tuple(words)
+
+
+def _stored(words: _Words, store: list[_Words]) -> bool:
+    """Whether words lie side by side in a store."""
+    return any(words == kept[k : k + len(words)] for kept in store for k in range(len(kept)))
 
 
 def _busy_units(configuration: Configuration) -> dict[int, str]:
@@ -50,8 +74,9 @@ def _busy_units(configuration: Configuration) -> dict[int, str]:
     for k, slot in enumerate(configuration.slots):
         at[int(arch.group[slot.resource]), slot.slot].append(k)
     lost: dict[int, str] = {}
+    classes = op_classes(configuration.dfg)
     for k, slot in enumerate(configuration.slots):
-        kept = arch.tiles[slot.tile].occupancy_of(_op_class(configuration, slot))
+        kept = busy_cycles(arch, slot.tile, _op_class(classes, slot))
         for later in range(1, min(kept, ii + 1)):
             for other in at[int(arch.group[slot.resource]), (slot.slot + later) % ii]:
                 if other != k or later == ii:
@@ -68,16 +93,17 @@ def _crowded_banks(configuration: Configuration) -> dict[int, str]:
     banks = {bank.name: bank for bank in arch.banks}
     started: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     lost: dict[int, str] = {}
+    classes = op_classes(dfg)
     order = sorted(range(len(configuration.slots)), key=lambda k: configuration.slots[k].tile)
     for k in order:
         slot = configuration.slots[k]
-        if slot.kind != "op" or _op_class(configuration, slot) not in ("mem", "mem_data"):
+        if slot.kind != "op" or _op_class(classes, slot) not in ("mem", "mem_data"):
             continue
         name = chosen.get(dfg.nodes[slot.node].array or "")
         tile = arch.tiles[slot.tile].name
         if name not in banks or slot.tile not in banks[name].tiles:
             lost[k] = f"tile {tile}: {_name(configuration, slot)} has no way to bank {name!r}"
-        elif _op_class(configuration, slot) == "mem":
+        elif _op_class(classes, slot) == "mem":
             started[name, slot.slot].append(k)
     for (name, number), members in sorted(started.items()):
         for k in members[banks[name].ports :]:
@@ -101,8 +127,8 @@ def _name(configuration: Configuration, slot: Slot) -> str:
     return configuration.dfg.nodes[slot.node].id if slot.kind == "op" else f"a {slot.kind}"
 
 
-def _op_class(configuration: Configuration, slot: Slot) -> str:
+def _op_class(classes: list[str], slot: Slot) -> str:
     """The op class of an issue: of the node, or of a move, a spill load or a spill store."""
     if slot.kind == "op":
-        return configuration.dfg.op_class(configuration.dfg.nodes[slot.node].id)
+        return classes[slot.node]
     return "route" if slot.kind == "move" else "mem"

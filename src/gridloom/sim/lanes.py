@@ -15,6 +15,7 @@ from gridloom.dfg.interpreter import Interpreter, Observation, OutOfBounds, Stim
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration
 from gridloom.sim.execute import ArrayRun, execute
+from gridloom.sim.reading import simd_lanes
 from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.stimulus import fitting_stimulus, index_bounds, reaching_an_index
 
@@ -28,7 +29,7 @@ def run_lanes(configuration: Configuration, stimuli: Sequence[Stimulus], *, seed
     SimulationError unless there is a stimulus for each lane, all of them with the same live-ins and as many iterations;
     otherwise as :func:`gridloom.sim.run`.
     """
-    lanes = configuration.arch.simd_lanes()
+    lanes = simd_lanes(configuration.arch)
     if len(stimuli) != lanes:
         raise SimulationError(f"array {configuration.arch.name!r} has {lanes} SIMD lanes; found {len(stimuli)} stimuli")
     return tuple(one.observation for one in execute_lanes(compile_slots(configuration, seed=seed), stimuli))

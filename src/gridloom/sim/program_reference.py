@@ -7,12 +7,13 @@ arrays that loads have brought by then, and with the arrays as its own last run 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus
 from gridloom.errors import SimulationError
-from gridloom.mapping.program import HOST, Channel, Program, flow_order, taken
+from gridloom.mapping.program import HOST, Channel, Program, flow_order
 from gridloom.sim.stimulus import fitting_stimulus
 
 #: Activations after which a loop of flows is taken to have no end.
@@ -104,7 +105,14 @@ class _Reference:
                 self.state[channel.target].memory[channel.into or ""] = shown.memory[value].copy()
             elif channel.kind == "load":
                 self.state[channel.target].liveins[channel.into or ""] = shown.liveouts[value]
-        return [c.target for c in self.program.channels if c.source == name and taken(c, shown.liveouts)]
+        return [c.target for c in self.program.channels if c.source == name and _is_sent(c, shown.liveouts)]
+
+
+def _is_sent(channel: Channel, liveouts: Mapping[str, int]) -> bool:
+    """Whether a branch is sent after a run that left these live-outs."""
+    # Not the function that the simulated flows ask: the reference would share its mistakes.
+    asked = channel.kind == "branch" and (channel.when is None or liveouts[channel.when] != 0)
+    return asked and (channel.unless is None or liveouts[channel.unless] == 0)
 
 
 def _copy(stimulus: Stimulus) -> Stimulus:

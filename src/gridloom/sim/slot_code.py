@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -26,6 +27,7 @@ from gridloom.sim import kernel
 from gridloom.sim.flows import start_stages
 from gridloom.sim.hazards import lost_issues
 from gridloom.sim.kernel import Words
+from gridloom.sim.reading import is_timeless, op_rows, operand_edges, positions, program_order
 
 _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 _STORAGE: Final = (Kind.OUT, Kind.REG)
@@ -91,6 +93,14 @@ class SlotCode:
     #: Why issues are lost, in words.
     lost: tuple[str, ...] = ()
 
+    @cached_property
+    def free_outputs(self) -> list[tuple[int, int, int]]:
+        """The outputs that need no tile, in program order: node, edge and the node that the edge comes from."""
+        dfg = self.configuration.dfg
+        at, operands = positions(dfg), operand_edges(dfg)
+        outputs = [k for k in program_order(dfg) if dfg.nodes[k].op == "output" and (k, 0) not in self.issue_of]
+        return [(k, e, at[dfg.edges[e].source]) for k in outputs for e in operands[k][:1]]
+
     def cycles(self, iterations: int) -> int:
         """Cycles until the last result of a run is there; 0 for no iterations."""
         ii = self.configuration.ii
@@ -147,6 +157,7 @@ class _Compiler:
         self.arch = configuration.arch
         self.dfg = configuration.dfg
         self.ii = configuration.ii
+        self.ops = op_rows(self.dfg)
         self.resources = len(self.arch.kind)
         self.stages = start_stages(configuration, seed)
         self.lost = lost_issues(configuration)
@@ -443,7 +454,7 @@ class _Compiler:
         if record.kind != "op":
             kinds = {"move": kernel.PASS, "load": kernel.SPILL_LOAD, "store": kernel.SPILL_STORE}
             return kinds[record.kind], 0, 0, 0
-        node, op = self.dfg.nodes[record.node], self.dfg.ops[record.node]
+        node, op = self.dfg.nodes[record.node], self.ops[record.node]
         index = self.stream_of.get(record.node, record.node)
         if node.op in _PLAIN:
             return _PLAIN[node.op], 0, 0, index
@@ -464,7 +475,7 @@ class _Compiler:
             return kernel.FROM_RESULT, self.issue_of[operand.node, operand.copy]
         if operand.node in self.stream_of:
             return kernel.FROM_STREAM, self.stream_of[operand.node]
-        if self.dfg.ops[operand.node].timeless:
+        if is_timeless(self.ops[operand.node]):
             return kernel.FROM_CONSTANT, operand.node
         return kernel.FROM_NOWHERE, 0
 

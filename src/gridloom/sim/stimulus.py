@@ -19,6 +19,7 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Observation, OutOfBounds, Stimulus, random_stimulus
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
+from gridloom.sim.reading import operand_edges, positions
 
 _SEEDS_TRIED: Final = 4
 _SPREADS_TRIED: Final = 48
@@ -128,16 +129,17 @@ def reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
     seen: set[int] = set()
     names: set[str] = set()
     work = []
-    for node in dfg.nodes:
+    at, operands = positions(dfg), operand_edges(dfg)
+    for row, node in zip(operands, dfg.nodes):
         if node.op in _ACCESSES:
-            work += [e for e in dfg.operand_edges(node.id) if dfg.edges[e].operand == 0]
+            work += [e for e in row if dfg.edges[e].operand == 0]
     while work:
         edge = dfg.edges[work.pop()]
         names.update(value for value in edge.initial if isinstance(value, str))
-        k = dfg.index[edge.source]
+        k = at[edge.source]
         if k not in seen:
             seen.add(k)
-            work += dfg.operand_edges(dfg.nodes[k].id)
+            work += operands[k]
     nodes = [dfg.nodes[k] for k in seen]
     arrays = {node.array for node in nodes if node.op in ("load", "load_data") and node.array}
     return names | {node.id for node in nodes if node.op in ("input", "livein")}, arrays

@@ -85,7 +85,7 @@ def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
                 users.setdefault(variable, {})[node, placed.instance.copy] = placed
 
     for edge in subject.dfg.edges:
-        source = subject.dfg.node(edge.source)
+        source = subject.nodes[edge.source]
         if source.op == "livein" and edge.kind == "data" and subject.is_free(source.id):
             note(source.variable or source.id, edge.target)
     for node in subject.dfg.nodes:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gridloom.archs.model import ISSUE_KINDS, Kind
+from gridloom.verify.reading import cycles_of
 from gridloom.verify.subject import Path, Placed, Subject, instance_name
 from gridloom.verify.violation import Violation
 
@@ -95,13 +96,13 @@ def _add_instance(uses: _Uses, placed: Placed) -> None:
         return
     if placed.tile < 0:
         return
-    taken = subject.arch.tiles[placed.tile].occupancy_of(placed.op_class)
+    taken = cycles_of(subject.arch.tiles[placed.tile].occupancy, placed.op_class)
     # One more than II shows that the op runs into itself; further ones show nothing new.
     for cycle in range(placed.cycle, placed.cycle + min(taken, subject.ii + 1)):
         what = "op" if cycle == placed.cycle else _BUSY
         uses.add(placed.resource, cycle, (what, instance.node, instance.copy, cycle))
-    op = subject.dfg.op(instance.node)
-    out = int(subject.arch.out[placed.tile])
+    op = subject.rows[instance.node]
+    out = subject.outputs.get(placed.tile, -1)
     if op.result and op.op_class != "output" and out >= 0:
         ready = placed.cycle + placed.latency
         uses.add(out, ready, ("", instance.node, instance.copy, ready))
@@ -119,10 +120,10 @@ def _add_hop(uses: _Uses, path: Path, k: int) -> None:
     if subject.kind(resource) not in ISSUE_KINDS:
         return
     tile = subject.resource_tile[resource]
-    taken = subject.arch.tiles[tile].occupancy_of(_move_class(subject, resource))
+    taken = cycles_of(subject.arch.tiles[tile].occupancy, _move_class(subject, resource))
     for later in range(cycle + 1, cycle + min(taken, subject.ii + 1)):
         uses.add(resource, later, (_BUSY, *path.signal(later)))
-    out = int(subject.arch.out[tile])
+    out = subject.outputs.get(tile, -1)
     if out >= 0 and subject.kind(resource) != Kind.STORE:
         for latency in subject.latencies(resource, cycle, out)[:1]:
             uses.add(out, cycle + latency, ("", *path.signal(cycle + latency)))

@@ -58,9 +58,8 @@ def check_ways(subject: Subject) -> Iterator[Violation]:
 
     The route of an edge from a node to itself ends where it began. Linear in the hops.
     """
-    ends = {link: target for _, target, link in subject.arch.links}
     for path in subject.paths:
-        tiles = [path.source.tile, *(ends[resource] for resource, _ in path.hops if resource in ends)]
+        tiles = [path.source.tile, *(subject.links[r][1] for r, _ in path.hops if r in subject.links)]
         if path.edge.source == path.edge.target and tiles[-1] == tiles[0]:
             tiles.pop()
         again = [subject.arch.tiles[tile].name for tile, count in Counter(tiles).items() if count > 1]
@@ -86,7 +85,9 @@ def check_packets(subject: Subject) -> Iterator[Violation]:
                 f"{p.switch_buffer}, a switch's buffer",
             )
     for node in subject.dfg.nodes:
-        sent = {(e.part, e.tokens, e.puts_every) for e in subject.dfg.edges if e.source == node.id and e.carries_value}
+        sent = {
+            (e.part, e.tokens, e.puts_every) for e in subject.dfg.edges if e.source == node.id and e.kind != "order"
+        }
         read = sum(tokens // every for _, tokens, every in sent)
         if node.op == "input" and read > p.dram_queue:
             yield Violation(

@@ -11,11 +11,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from gridloom.archs.model import Kind, RegisterFile
+from gridloom.verify.reading import TIMELESS
 from gridloom.verify.subject import Placed, Subject
 from gridloom.verify.violation import Violation
 
 #: Ops that the world outside the loop sees: a second instance would do it twice.
 SIDE_EFFECTS: Final = frozenset({"store", "store_if", "store_address", "store_data", "input", "output"})
+
+
+#: Op classes whose ops a tile may have in part (``Tile.lacks``).
+_INTEGER: Final = frozenset({"alu", "mul", "div"})
 
 
 def check_nodes(subject: Subject) -> Iterator[Violation]:
@@ -49,11 +54,12 @@ def check_places(subject: Subject) -> Iterator[Violation]:
     ``output`` op names leaves the array where it is computed, and needs a tile that outputs.
     """
     rotating = _rotating(subject)
+    results = _unread(subject) if "grid" in subject.arch.traits else frozenset()
     for placed in subject.placed.values():
         if placed.tile >= 0:
             tile = subject.arch.tiles[placed.tile]
-            needed = subject.dfg.required_classes(placed.instance.node, results_leave=subject.arch.has("grid"))
-            if needed <= tile.classes and not tile.runs(placed.node.op, needed):
+            needed = _needed_classes(subject, placed, results)
+            if needed <= tile.classes and placed.node.op in tile.lacks and needed & _INTEGER:
                 lacking = ", ".join(sorted(tile.lacks))
                 yield Violation("op-class", f"{placed.name} on {tile.name}", placed.node.op, f"ops but {lacking}")
             if not needed <= tile.classes or placed.resource < 0:
@@ -62,6 +68,23 @@ def check_places(subject: Subject) -> Iterator[Violation]:
                 yield Violation("op-class", f"{placed.name} on {tile.name}", wanted, f"op classes {has}")
         elif placed.resource >= 0:
             yield from _check_kept(subject, placed, rotating)
+
+
+def _needed_classes(subject: Subject, placed: Placed, results: frozenset[str]) -> frozenset[str]:
+    """Return the op classes that the tile of an instance must have all of.
+
+    A stream that enters through a multiplier needs both classes, and a result that leaves the array needs ``output``.
+    """
+    own = subject.rows[placed.node.id].op_class
+    ports = [own] if own in ("input", "output") else []
+    return frozenset([placed.op_class, *ports, *(["output"] if placed.node.id in results else [])])
+
+
+def _unread(subject: Subject) -> frozenset[str]:
+    """Return the nodes with a result that no other node reads and that are no ``output`` ops."""
+    read = {edge.source for edge in subject.dfg.edges if edge.kind != "order" and edge.source != edge.target}
+    made = {name for name, row in subject.rows.items() if row.result and row.op_class not in TIMELESS}
+    return frozenset(name for name in made - read if subject.nodes[name].op != "output")
 
 
 def _rotating(subject: Subject) -> dict[int, list[tuple[RegisterFile, int]]]:

@@ -6,6 +6,9 @@ sound is checked where a program is made (``check_channels``), whether it comput
 
 from __future__ import annotations
 
+import numpy as np
+
+from gridloom.archs.model import Arch
 from gridloom.mapping.program import Flow, Program
 from gridloom.verify.legality import legal
 from gridloom.verify.violation import Violation
@@ -39,16 +42,29 @@ def _tiles(flow: Flow) -> set[str]:
     arch = flow.mapping.arch
     places = {instance.place for instance in flow.mapping.instances}
     resources = places | {name for route in flow.mapping.routes for name, _ in route.hops}
-    numbers = {int(arch.tile[arch.resource_index[name]]) for name in resources if name in arch.resource_index}
+    numbers = {int(arch.tile[r]) for r, name in enumerate(arch.resource_names) if name in resources}
     numbers |= {flow.base} if flow.base < len(arch.tiles) else set()
-    return {name for name in places if name in arch.tile_index} | {arch.tiles[k].name for k in numbers if k >= 0}
+    return {tile.name for k, tile in enumerate(arch.tiles) if tile.name in places or k in numbers}
+
+
+def _same_array(one: Arch, other: Arch) -> bool:
+    """Return whether two arrays have the same tiles, resources, arcs and limits, whatever their names."""
+    tables = ("kind", "tile", "position", "capacity", "group", "arc_source", "arc_target", "arc_latency", "arc_gate")
+    facts = (
+        "style", "tiles", "resource_names", "pools", "register_files", "banks", "settings", "free", "inputs", "rules",
+        "data_memory", "route_uses_fu", "word", "links_per_cycle",
+    )  # fmt: skip
+    return one is other or (
+        all(getattr(one, name) == getattr(other, name) for name in facts)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in tables)
+    )
 
 
 def _outside(program: Program, flow: Flow) -> list[Violation]:
     """Check that a flow stays on the array, within the tiles that it names."""
     where = f"flow {flow.name}"
     count = len(program.arch.tiles)
-    if flow.mapping.arch.fingerprint != program.arch.fingerprint:
+    if not _same_array(flow.mapping.arch, program.arch):
         return [Violation("flow-array", where, flow.mapping.arch.name, f"the program's array {program.arch.name}")]
     if flow.base < 0 or flow.base + flow.tiles > count:
         last = flow.base + flow.tiles - 1

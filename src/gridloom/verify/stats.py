@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+import rustworkx
+
 from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
+from gridloom.verify.reading import TIMELESS, Reading, cycles_of
 
 #: Tiles that compute; ports, constant registers, switches and memory interfaces do not count towards occupancy.
 _OTHER_KINDS: Final = frozenset({"load", "store", "const", "switch", "dram"})
@@ -120,10 +123,11 @@ def stats(mapping: Mapping) -> Stats:
     """
     arch = mapping.arch
     timed = arch.style != "elastic"
+    reading = Reading(mapping.dfg, arch)
     bound = mii(mapping.dfg, arch) if timed else None
-    wires = [max(0, hops - 1) for hops in _hop_counts(mapping)]
+    wires = [max(0, hops - 1) for hops in _hop_counts(mapping, reading)]
     fifos = [route.fifo for route in mapping.routes]
-    running, passed = _tiles(mapping)
+    running, passed = _tiles(mapping, reading)
     touched = running | passed
     computing = [k for k, tile in enumerate(arch.tiles) if tile.kind not in _OTHER_KINDS]
     used = len(running.intersection(computing))
@@ -132,10 +136,10 @@ def stats(mapping: Mapping) -> Stats:
         mii=bound.total if bound else None,
         res_mii=bound.res if bound else None,
         rec_mii=bound.rec if bound else None,
-        latency=_latency(mapping) if timed else None,
+        latency=_latency(mapping, reading) if timed else None,
         wirelength=sum(wires),
         longest_wire=max(wires, default=0),
-        placed_wirelength=_distances(mapping) if arch.style == "static" and arch.links else None,
+        placed_wirelength=_distances(mapping, reading) if arch.style == "static" and _LINK in arch.kind else None,
         buffers_max=max(fifos, default=0),
         buffers_total=sum(fifos),
         # Ports and constant registers stand outside the grid and do not widen the box.
@@ -144,7 +148,7 @@ def stats(mapping: Mapping) -> Stats:
         tiles_used=used,
         routing_tiles=sum(1 for k in passed - running if arch.tiles[k].kind in ("pe", "cu", "mu", "switch")),
         occupancy=used / len(computing) if computing else 0.0,
-        slots=_slots(mapping, computing) if arch.style == "modulo" else None,
+        slots=_slots(mapping, reading, computing) if arch.style == "modulo" else None,
         simd=_simd(mapping),
     )
 
@@ -154,7 +158,7 @@ def _simd(mapping: Mapping) -> Simd | None:
     arch = mapping.arch
     if arch.simd is None:
         return None
-    lanes = arch.simd_lanes()
+    lanes = max(1, arch.simd // arch.word)
     words = max((tile.buffer for tile in arch.tiles), default=0)
     return Simd(
         bits=arch.simd,
@@ -164,32 +168,32 @@ def _simd(mapping: Mapping) -> Simd | None:
     )
 
 
-def _slots(mapping: Mapping, computing: list[int]) -> Slots:
+def _slots(mapping: Mapping, reading: Reading, computing: list[int]) -> Slots:
     """The issue slots of the computing tiles, counted once each.
 
     A slot that an op and a move both claim, as in an illegal mapping, counts as an op's. A timeless node (a live-in on
     a tile) takes its tile in every slot.
     """
-    arch, dfg, ii = mapping.arch, mapping.dfg, mapping.ii
+    arch, ii = mapping.arch, mapping.ii
     wanted = set(computing)
     ops: set[tuple[int, int]] = set()
     whole: set[int] = set()
     for instance in mapping.instances:
-        tile = arch.tile_index.get(instance.place, -1)
-        if tile not in wanted or instance.node not in dfg.index:
+        tile = reading.tile_numbers.get(instance.place, -1)
+        if tile not in wanted or instance.node not in reading.nodes:
             continue
-        if dfg.op(instance.node).timeless:
+        if reading.rows[instance.node].op_class in TIMELESS:
             whole.add(tile)
             continue
-        taken = arch.tiles[tile].occupancy_of(dfg.op_class(instance.node))
+        taken = cycles_of(arch.tiles[tile].occupancy, reading.op_class(instance.node))
         ops |= {(tile, (instance.cycle + k) % ii) for k in range(min(taken, ii))}
     moves: set[tuple[int, int]] = set()
     for route in mapping.routes:
         for name, cycle in route.hops:
-            resource = arch.resource_index.get(name, -1)
-            if resource >= 0 and int(arch.kind[resource]) in _ISSUE and int(arch.tile[resource]) in wanted:
-                tile = int(arch.tile[resource])
-                taken = arch.tiles[tile].occupancy_of("route" if arch.kind[resource] == Kind.FU else "mem")
+            resource = reading.resource_numbers.get(name, -1)
+            if resource >= 0 and reading.kind(resource) in _ISSUE and reading.resource_tile[resource] in wanted:
+                tile = reading.resource_tile[resource]
+                taken = cycles_of(arch.tiles[tile].occupancy, "route" if reading.kind(resource) == Kind.FU else "mem")
                 moves |= {(tile, (cycle + k) % ii) for k in range(min(taken, ii))}
     # Whole tiles are counted, not listed: a damaged file may have any II.
     single = sum(tile not in whole for tile, _ in ops) + len(whole) * ii
@@ -201,21 +205,20 @@ def _extent(positions: list[int]) -> int:
     return max(positions) - min(positions) + 1 if positions else 0
 
 
-def _latency(mapping: Mapping) -> int:
+def _latency(mapping: Mapping, reading: Reading) -> int:
     """Return the cycle at which the last result is there."""
-    dfg, arch = mapping.dfg, mapping.arch
     ready = [0]
     for instance in mapping.instances:
-        tile = arch.tile_index.get(instance.place, -1)
-        if tile >= 0 and instance.node in dfg.index and not dfg.op(instance.node).timeless:
-            ready.append(instance.cycle + arch.tiles[tile].latency_of(dfg.op_class(instance.node)))
+        tile, row = reading.tile_numbers.get(instance.place, -1), reading.rows.get(instance.node)
+        if tile >= 0 and row is not None and row.op_class not in TIMELESS:
+            latency = cycles_of(mapping.arch.tiles[tile].latency, reading.op_class(instance.node))
+            ready.append(instance.cycle + latency)
     return max(ready)
 
 
-def _hop_counts(mapping: Mapping) -> list[int]:
+def _hop_counts(mapping: Mapping, reading: Reading) -> list[int]:
     """Return the length of each route: its links, and its direct steps from tile to tile that go over no link."""
-    arch = mapping.arch
-    index, kind, tile = arch.resource_index, arch.kind.tolist(), arch.tile.tolist()
+    index, kind, tile = reading.resource_numbers, reading.kinds, reading.resource_tile
     counts = []
     for route in mapping.routes:
         resources = [index[name] for name, _ in route.hops if name in index]
@@ -225,30 +228,31 @@ def _hop_counts(mapping: Mapping) -> list[int]:
     return counts
 
 
-def _distances(mapping: Mapping) -> int:
+def _distances(mapping: Mapping, reading: Reading) -> int:
     """Return the links beyond the first between the tiles that routes begin and end at, however they go.
 
     Placers count wirelength this way, before there are routes, so that it can be compared with published placements.
     """
-    arch = mapping.arch
+    graph: rustworkx.PyDiGraph[int, None] = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(len(mapping.arch.tiles)))
+    graph.add_edges_from_no_data(list(reading.links.values()))
+    apart = rustworkx.distance_matrix(graph, null_value=-1.0)
     total = 0
     for route in mapping.routes:
-        tiles = [int(arch.tile[arch.resource_index[name]]) for name, _ in route.hops if name in arch.resource_index]
-        ends = [tile for tile in tiles if tile >= 0]
-        total += max(0, int(arch.hops[ends[0], ends[-1]]) - 1) if ends else 0
+        ends = [tile for name, _ in route.hops if (tile := reading.tile_of(name)) >= 0]
+        total += max(0, int(apart[ends[0], ends[-1]]) - 1) if ends else 0
     return total
 
 
-def _tiles(mapping: Mapping) -> tuple[set[int], set[int]]:
+def _tiles(mapping: Mapping, reading: Reading) -> tuple[set[int], set[int]]:
     """Return the tiles that run an op, and those of all resources that routes and kept live-ins are in."""
-    arch = mapping.arch
     running: set[int] = set()
     passed: set[int] = set()
     for instance in mapping.instances:
-        if instance.place in arch.tile_index:
-            running.add(arch.tile_index[instance.place])
-        elif instance.place in arch.resource_index:
-            passed.add(int(arch.tile[arch.resource_index[instance.place]]))
+        if instance.place in reading.tile_numbers:
+            running.add(reading.tile_numbers[instance.place])
+        else:
+            passed.add(reading.tile_of(instance.place))
     for route in mapping.routes:
-        passed |= {int(arch.tile[arch.resource_index[name]]) for name, _ in route.hops if name in arch.resource_index}
+        passed |= {reading.tile_of(name) for name, _ in route.hops}
     return running, passed - {-1}

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from gridloom.archs.model import Arch, Kind
+from gridloom.archs.model import Kind
 from gridloom.archs.unroll import ResourceGraph
-from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.model import Edge, Node
 from gridloom.errors import ArchError
 from gridloom.mapping.model import Instance, Mapping, Route
+from gridloom.verify.reading import TIMELESS, Reading, cycles_of
 from gridloom.verify.violation import Violation
 
 #: Unrolled arcs that are still built; beyond, the II itself is the finding.
@@ -97,7 +98,7 @@ def edge_name(number: int, edge: Edge) -> str:
     return f"edge {number} ({edge.source} -> {edge.target})"
 
 
-class Subject:
+class Subject(Reading):
     """The mapping that is checked, with every name resolved once.
 
     ``findings`` has a violation for each name that does not resolve; ``legal`` returns them before those of the rules.
@@ -107,9 +108,8 @@ class Subject:
     """
 
     def __init__(self, mapping: Mapping) -> None:
+        super().__init__(mapping.dfg, mapping.arch)
         self.mapping = mapping
-        self.dfg: Dfg = mapping.dfg
-        self.arch: Arch = mapping.arch
         self.ii: int = mapping.ii
         #: What could not be resolved.
         self.findings: list[Violation] = []
@@ -154,7 +154,10 @@ class Subject:
             return ()
         key = (source, cycle % self.ii, target)
         if key not in self._arcs:
-            self._arcs[key] = self.graph.latencies(*key)
+            graph = self.graph
+            first, last = graph.indptr[node := key[0] * self.ii + key[1]], graph.indptr[node + 1]
+            ends, cycles = graph.target[first:last].tolist(), graph.latency[first:last].tolist()
+            self._arcs[key] = tuple(cycle for end, cycle in zip(ends, cycles) if end // self.ii == target)
         return self._arcs[key]
 
     @property
@@ -162,32 +165,12 @@ class Subject:
         """True for arrays without cycles."""
         return self.arch.style == "elastic"
 
-    def kind(self, resource: int) -> int:
-        """Return the kind of a resource, as in ``Kind``."""
-        return self._kinds[resource]
-
-    @cached_property
-    def _kinds(self) -> list[int]:
-        """The kinds as Python integers, which rules compare much faster than elements of an array."""
-        kinds: list[int] = self.arch.kind.tolist()
-        return kinds
-
-    @cached_property
-    def resource_tile(self) -> list[int]:
-        """The tile of each resource, -1: none."""
-        tiles: list[int] = self.arch.tile.tolist()
-        return tiles
-
-    def is_free(self, node: str) -> bool:
-        """Return True when the node needs no tile here."""
-        return self.dfg.op_class(node) in self.arch.free
-
     # -- instances ----------------------------------------------------------------------------------------------------
 
     def _place_instances(self) -> None:
         """Resolve the instances; of two with the same node and copy the first one counts."""
         for instance in self.mapping.instances:
-            if instance.node not in self.dfg.index:
+            if instance.node not in self.nodes:
                 known = f"one of the graph's {len(self.dfg.nodes)} nodes"
                 self.report("unknown-node", instance_name(instance.node, instance.copy), repr(instance.node), known)
                 continue
@@ -195,22 +178,21 @@ class Subject:
 
     def _resolve(self, instance: Instance) -> Placed:
         """Return an instance with its tile, resource and latency; report a place that does not exist."""
-        arch, node = self.arch, self.dfg.node(instance.node)
-        op_class = self.dfg.op_class(instance.node)
-        tile = arch.tile_index.get(instance.place, -1)
-        resource = int(arch.fu[tile]) if tile >= 0 else arch.resource_index.get(instance.place, -1)
+        op_class = self.op_class(instance.node)
+        tile = self.tile_numbers.get(instance.place, -1)
+        resource = self.units.get(tile, -1) if tile >= 0 else self.resource_numbers.get(instance.place, -1)
         if tile < 0 and (resource < 0 or self.kind(resource) not in (Kind.REG, Kind.MEM)):
             name = instance_name(instance.node, instance.copy)
             self.report("unknown-place", name, repr(instance.place), "a tile, a register or the memory of the array")
             resource = -1
         return Placed(
             instance=instance,
-            node=node,
+            node=self.nodes[instance.node],
             op_class=op_class,
-            timeless=self.dfg.op(instance.node).timeless,
+            timeless=self.rows[instance.node].op_class in TIMELESS,
             tile=tile,
             resource=resource,
-            latency=arch.tiles[tile].latency_of(op_class) if tile >= 0 else 0,
+            latency=cycles_of(self.arch.tiles[tile].latency, op_class) if tile >= 0 else 0,
         )
 
     def on_tiles(self) -> Iterator[Placed]:
@@ -271,7 +253,7 @@ class Subject:
     def _add_path(self, route: Route, edge: Edge) -> None:
         """Add a route whose ends and hops all exist; report resources that do not."""
         ends = self._ends(route, edge)
-        index = self.arch.resource_index
+        index = self.resource_numbers
         unknown = [name for name, _ in route.hops if name not in index]
         for name in unknown:
             self.report("unknown-resource", edge_name(route.edge, edge), repr(name), "a resource of the array")

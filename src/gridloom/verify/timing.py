@@ -20,7 +20,7 @@ def check_arrivals(subject: Subject) -> Iterator[Violation]:
     """
     for path in subject.paths:
         fifo, target = path.route.fifo, path.target
-        depth = subject.arch.tiles[target.tile].fifo_of(path.edge.operand) if target.tile >= 0 else None
+        depth = _fifo_depth(subject, target.tile, path.edge.operand)
         if fifo < 0 or (depth is not None and fifo > depth):
             allowed = "0 or more" if depth is None else f"0 to {depth} on {target.instance.place}"
             yield Violation("fifo", path.name, f"FIFO {fifo}", allowed)
@@ -35,6 +35,14 @@ def check_arrivals(subject: Subject) -> Iterator[Violation]:
                 f"arrival {arrival} + FIFO {fifo} = {arrival + fifo}",
                 f"{due}: issue {target.cycle} + II {subject.ii} * distance {path.edge.distance}",
             )
+
+
+def _fifo_depth(subject: Subject, tile: int, operand: int) -> int | None:
+    """Return the cycles that an operand of a tile may wait; None: no limit, or no tile."""
+    if tile < 0:
+        return None
+    record = subject.arch.tiles[tile]
+    return record.fifo if operand >= len(record.fifos) else record.fifos[operand]
 
 
 def check_delays(subject: Subject) -> Iterator[Violation]:

@@ -44,13 +44,43 @@ def test_addresses_of_registers_do_not_overlap():
     assert addresses == sorted(set(addresses))
 
 
+def files_of(name: str) -> dict[str, str]:
+    hardware = Hardware(build(name), HardwareParameters(liveouts=True, contexts=4, memory_words=64))
+    return system_files(System(hardware, SystemParameters(rows=64, liveouts=2)))
+
+
+def slang_errors(files: dict[str, str]) -> list[str]:
+    """The errors that slang finds, as codes; it also warns of numbers with and without a sign in one expression."""
+    pyslang = pytest.importorskip("pyslang")
+    compilation = (pyslang.ast if hasattr(pyslang, "ast") else pyslang).Compilation()
+    trees = pyslang.syntax if hasattr(pyslang, "syntax") else pyslang
+    for name, text in files.items():
+        compilation.addSyntaxTree(trees.SyntaxTree.fromText(text, name))
+    return [str(found.code) for found in compilation.getAllDiagnostics() if found.isError()]
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("name", ["torus:2x2", "mesh:2x2", "hycube:2x2", "chess:3x3"])
+def test_a_second_linter_finds_no_error(name: str):
+    assert slang_errors(files_of(name)) == []
+
+
+@pytest.mark.tools
+def test_a_wire_that_is_used_before_it_is_declared_is_found():
+    files = files_of("torus:2x2")
+    declared = "    reg draining_stop;\n"
+    text = files["gl_control.v"]
+    assert text.count(declared) == 1
+    files["gl_control.v"] = text.replace(declared, "").replace("endmodule", declared + "endmodule")
+    assert any("UsedBeforeDeclared" in code for code in slang_errors(files))
+
+
 @pytest.mark.tools
 @pytest.mark.parametrize("name", ["torus:2x2", "mesh:2x2", "hycube:2x2", "chess:3x3"])
 def test_verilator_finds_nothing_to_say(name: str, tmp_path: Path):
     if shutil.which("verilator") is None:
         pytest.skip("Verilator is not installed")
-    hardware = Hardware(build(name), HardwareParameters(liveouts=True, contexts=4, memory_words=64))
-    files = system_files(System(hardware, SystemParameters(rows=64, liveouts=2)))
+    files = files_of(name)
     for file, text in files.items():
         (tmp_path / file).write_text(text)
     command = ["verilator", "--lint-only", "-Wall", "--top-module", SYSTEM, *sorted(files)]

@@ -104,7 +104,8 @@ def simulate(
     lanes = f" in each of {outcome.lanes} SIMD lanes" if outcome.lanes > 1 else ""
     length = f"{count}{lanes}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
-    print(f"{'different values' if wrong else 'the same values'}: {title}")
+    what = "tokens" if loaded.arch.style == "elastic" else "values"
+    print(f"{'different' if wrong else 'the same'} {what}: {title}")
     if outcome.iterations < outcome.asked:
         print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded)}")
     for finding in wrong:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import ArrayOrMapping, AsJson, OutputFolder, Quiet
+from gridloom.cli.options import ArrayOrMapping, AsJson, OutputFolder, Quiet, Seed
 from gridloom.cli.outputs import check_folder, write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -40,6 +40,7 @@ def rtl(
     cosimulate: Annotated[
         bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare it with the simulator.")
     ] = False,
+    seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
@@ -68,7 +69,7 @@ def rtl(
             return 1
         record = _write_mapping(shown, parameters, output, _numbers(livein or []))
         if cosimulate:
-            record["findings"] = _cosimulate(shown, parameters)
+            record |= _cosimulate(shown, parameters, _numbers(livein or []), seed)
     else:
         raise OptionError(f"{what!r} is a graph; expected an array or a mapping")
     print(json.dumps(record) if as_json else _describe(record, output))
@@ -142,10 +143,11 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
     return {**record, "files": files, "configuration": size, "unset_liveins": [n for n in names if n not in liveins]}
 
 
-def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
-    """Run a mapping on its hardware and on the simulator; returns where they differ.
+def _cosimulate(mapping: Mapping, parameters: Any, liveins: dict[str, int], seed: int) -> dict[str, Any]:
+    """Run a mapping on its hardware and on the simulator; returns where they differ, and on which values they ran.
 
-    The hardware is the Verilog that was written, run by a Verilog simulator, which has to be installed.
+    Live-ins that are not given are random: those of the bits are 0, with which a filter puts out nothing but 0. The
+    hardware is the Verilog that was written, run by a Verilog simulator, which has to be installed.
     """
     from gridloom.flow.hardware import cosimulate_mapping
     from gridloom.hardware.bitstream.encode import fitted
@@ -154,10 +156,12 @@ def _cosimulate(mapping: Mapping, parameters: Any) -> list[str]:
     from gridloom.mapping.configuration import configure
 
     bench = Bench(Hardware(mapping.arch, fitted(configure(mapping), parameters)))
-    outcome = cosimulate_mapping(mapping, bench=bench)
+    outcome = cosimulate_mapping(mapping, bench=bench, liveins=liveins, seed=seed)
     counts = ", ".join(map(str, outcome.trip_counts))
     note(f"co-simulated runs of {counts} iterations, {outcome.cycles} cycles")
-    return list(outcome.findings)
+    ran = {"trip_counts": list(outcome.trip_counts), "cycles": outcome.cycles, "seed": outcome.seed,
+           "random_liveins": list(outcome.random_liveins)}  # fmt: skip
+    return {"findings": list(outcome.findings), "cosimulation": ran}
 
 
 def _describe(record: dict[str, Any], folder: Path) -> str:
@@ -174,10 +178,17 @@ def _describe(record: dict[str, Any], folder: Path) -> str:
             f"configuration: {size['bits']} bits in {size['packets']} packets ({size['capacity']} bits in all)"
         )
         if record["unset_liveins"]:
-            lines.append(f"live-ins set to 0: {', '.join(record['unset_liveins'])}")
+            lines.append(f"live-ins set to 0 in the bits: {', '.join(record['unset_liveins'])}")
     if "findings" in record:
         # In words of the full width the simulator itself is the reference; narrower ones are compared with their own.
         whole = record["width"] in (32, 25)
         agree = "hardware and simulator agree" if whole else f"hardware agrees in words of {record['width']} bits"
-        lines += record["findings"] or [agree]
+        lines += record["findings"] or [f"{agree}, {_values(record['cosimulation'])}"]
     return "\n".join(lines)
+
+
+def _values(cosimulation: dict[str, Any]) -> str:
+    """On which values a co-simulation ran, in words."""
+    drawn = len(cosimulation["random_liveins"])
+    what = f"streams, memories and {drawn} live-in{'s' * (drawn > 1)}" if drawn else "streams and memories"
+    return f"on random {what} (seed {cosimulation['seed']})"

@@ -24,7 +24,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mappers.core.arrays import Bools, Int32s
 from gridloom.mappers.core.csr import csr_of_pairs
-from gridloom.mapping.stores import runs_of, words_of
+from gridloom.mappers.core.stores import runs_of, words_of
 
 #: Stands for "no limit" in arrays of FIFO depths and upper bounds.
 UNLIMITED = 1 << 20

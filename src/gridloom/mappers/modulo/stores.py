@@ -14,8 +14,8 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mappers.core.arrays import Int64s
+from gridloom.mappers.core.stores import Run, runs_of, words_of
 from gridloom.mapping.model import Failure
-from gridloom.mapping.stores import Run, runs_of, words_of
 
 Kind = frozenset[Run]
 

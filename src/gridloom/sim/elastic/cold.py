@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gridloom.dfg.model import Dfg, Edge
-from gridloom.dfg.rates import edge_tokens
 from gridloom.errors import SimulationError
+from gridloom.sim.reading import edges_from, positions, program_order, tokens_carried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Program:
     @property
     def ends(self) -> list[int]:
         """The nodes that nothing reads: what they have done is what the program has put out."""
-        return [k for k, edges in enumerate(self.dfg.out_edges) if not edges]
+        return [k for k, edges in enumerate(edges_from(self.dfg)) if not edges]
 
 
 def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Program:
@@ -91,18 +91,19 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Progra
 
     SimulationError for a held operand that the graph does not have. Linear in nodes and edges.
     """
-    unknown = sorted(start.held - dfg.index.keys())
+    at = positions(dfg)
+    unknown = sorted(start.held - at.keys())
     if unknown:
         raise SimulationError(f"has no node {unknown[0]!r} to hold an operand", where=f"graph {dfg.name!r}")
     begins = passes(dfg, start.held)
     last = max(begins, default=0)
-    carried = edge_tokens(dfg, list(counts))
+    carried = tokens_carried(dfg, counts)
     waits = [
-        begins[dfg.index[e.target]] - begins[dfg.index[e.source]] - (e.target in start.held) if e.distance == 0 else 0
+        begins[at[e.target]] - begins[at[e.source]] - (e.target in start.held) if e.distance == 0 else 0
         for e in dfg.edges
     ]
     edges = tuple(
-        _held(e, start.blocks * tokens, start.blocks * counts[dfg.index[e.target]]) if e.target in start.held else e
+        _held(e, start.blocks * tokens, start.blocks * counts[at[e.target]]) if e.target in start.held else e
         for e, tokens in zip(dfg.edges, carried)
     )
     return Program(
@@ -118,15 +119,16 @@ def passes(dfg: Dfg, held: frozenset[str]) -> list[int]:
 
     A held operand is filled in the pass before the one in which it is read. Linear in nodes and edges.
     """
+    at, leaving, order = positions(dfg), edges_from(dfg), program_order(dfg)
     first = [0] * len(dfg.nodes)
-    for node in dfg.topological:
-        for edge in (dfg.edges[k] for k in dfg.out_edges[node] if dfg.edges[k].distance == 0):
-            target = dfg.index[edge.target]
+    for node in order:
+        for edge in (dfg.edges[k] for k in leaving[node] if dfg.edges[k].distance == 0):
+            target = at[edge.target]
             first[target] = max(first[target], first[node] + (edge.target in held))
     begins = [max(first, default=0)] * len(dfg.nodes)
-    for node in reversed(dfg.topological):
-        for edge in (dfg.edges[k] for k in dfg.out_edges[node] if dfg.edges[k].distance == 0):
-            begins[node] = min(begins[node], begins[dfg.index[edge.target]] - (edge.target in held))
+    for node in reversed(order):
+        for edge in (dfg.edges[k] for k in leaving[node] if dfg.edges[k].distance == 0):
+            begins[node] = min(begins[node], begins[at[edge.target]] - (edge.target in held))
     return begins
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch, Kind
 from gridloom.archs.spec import parameters
+from gridloom.sim.reading import link_ends
 
 Words = NDArray[np.int64]
 
@@ -75,8 +76,8 @@ def fabric_of(arch: Arch) -> Fabric:
     link_number = np.full(len(arch.kind), -1, dtype=np.int64)
     link_number[resources] = np.arange(links)
     ends = np.zeros((links, 2), dtype=np.int64)
-    for source, target, resource in arch.links:
-        ends[link_number[resource]] = source, target
+    for resource, tiles in link_ends(arch).items():
+        ends[link_number[resource]] = tiles
     memories = [t for t, tile in enumerate(arch.tiles) if tile.kind == "mu"]
     drams = [t for t, tile in enumerate(arch.tiles) if tile.kind == "dram"]
     channels = max(1, min(p.dram_channels, len(drams)))

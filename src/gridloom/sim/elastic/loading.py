@@ -18,9 +18,9 @@ from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch, Tile
 from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg, Edge, Node
-from gridloom.dfg.rates import edge_tokens
 from gridloom.sim.elastic.cold import Program
 from gridloom.sim.elastic.fabric import Fabric
+from gridloom.sim.reading import edges_from, edges_into, tokens_carried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +48,13 @@ def weights(arch: Arch, fabric: Fabric, dfg: Dfg, counts: Sequence[int], tiles: 
 
     Weights are what memory units without inputs send for each block; they come once.
     """
-    carried = edge_tokens(dfg, list(counts))
+    carried = tokens_carried(dfg, counts)
+    entering, leaving = edges_into(dfg), edges_from(dfg)
     wanted = []
     for k, node in enumerate(dfg.nodes):
-        if node.op == "buffer" and not dfg.in_edges[k]:
-            edges = [dfg.edges[e] for e in dfg.out_edges[k]]
-            parts = {(e.part, e.tokens, e.puts_every): carried[n] for e, n in zip(edges, dfg.out_edges[k])}
+        if node.op == "buffer" and not entering[k]:
+            edges = [dfg.edges[e] for e in leaving[k]]
+            parts = {(e.part, e.tokens, e.puts_every): carried[n] for e, n in zip(edges, leaving[k])}
             wanted.append((tiles[k], sum(parts.values())))
     return _loading(arch, fabric, wanted, stores=True)
 
@@ -121,7 +122,7 @@ def _path(arch: Arch, source: Tile, target: Tile) -> tuple[int, ...]:
         else:
             col += 1 if goal_col > col else -1
         way.append(f"sw_{row}_{col}")
-    return tuple(arch.resource(f"{a}>{b}") for a, b in pairwise([*way, target.name]))
+    return tuple(arch.resource_names.index(f"{a}>{b}") for a, b in pairwise([*way, target.name]))
 
 
 def _corners(tile: Tile, rows: int, cols: int) -> list[tuple[int, int]]:

@@ -17,13 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
-from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.sim.elastic import packet_tables as tables
 from gridloom.sim.elastic.cold import ColdFigures, ColdStart, Program
 from gridloom.sim.elastic.fabric import Fabric, fabric_of
 from gridloom.sim.elastic.packet_tables import Network, Record
+from gridloom.sim.reading import (
+    carries_value,
+    edges_from,
+    edges_into,
+    firings,
+    op_classes,
+    positions,
+    tokens_carried,
+    tokens_taken,
+)
 
 if TYPE_CHECKING:
     from gridloom.sim.elastic.packet_trees import Trees
@@ -91,16 +100,19 @@ class Meter:
         """
         self.dfg, self.arch, self.program = dfg, arch, program
         self.fabric: Fabric = fabric_of(arch)
-        self.counts = rates.repetitions(dfg) if program is None else list(program.counts)
-        carried = rates.edge_tokens(dfg, self.counts)
+        self.classes = op_classes(dfg)
+        self.at = positions(dfg)
+        self.counts = firings(dfg, _travelling(dfg)) if program is None else list(program.counts)
+        carried = tokens_carried(dfg, self.counts)
         rooms = [self._room(edge.target, edge.room) for edge in dfg.edges]
-        behind = rates.head_starts(dfg, self.counts, rooms)
+        behind = head_starts(dfg, carried, rooms)
         self.bound = max(
-            (node.work * n for node, n in zip(dfg.nodes, self.counts) if dfg.op_class(node.id) in _COMPUTE), default=1
+            (node.work * n for node, n, name in zip(dfg.nodes, self.counts, self.classes) if name in _COMPUTE),
+            default=1,
         )
         rows = []
         for k, edge in enumerate(dfg.edges):
-            source, target = dfg.index[edge.source], dfg.index[edge.target]
+            source, target = self.at[edge.source], self.at[edge.target]
             room = rooms[k]
             early = edge.distance * edge.tokens
             if program is not None:
@@ -108,11 +120,10 @@ class Meter:
             elif warm and not edge.distance:
                 early = (behind[target] - behind[source]) * carried[k]
             rows.append(
-                [source, target, edge.tokens, rates.taken(edge), edge.puts_every, edge.takes_every, room, early]
+                [source, target, edge.tokens, tokens_taken(edge), edge.puts_every, edge.takes_every, room, early]
             )
         units = [(node.work, n) for node, n in zip(dfg.nodes, self.counts)]
-        entering = [list(dfg.in_edges[k]) for k in range(len(dfg.nodes))]
-        leaving = [list(dfg.out_edges[k]) for k in range(len(dfg.nodes))]
+        entering, leaving = edges_into(dfg), edges_from(dfg)
         for k in self.reading:
             size = read_size(dfg, k)
             entering[k].append(len(rows))
@@ -137,7 +148,7 @@ class Meter:
         number: dict[tuple[int, int, int, int], int] = {}
         self._tree = np.zeros(len(self.flows), dtype=np.int64)
         for k, edge in enumerate(self.dfg.edges):
-            key = (self.dfg.index[edge.source], edge.part, edge.tokens, edge.puts_every)
+            key = (self.at[edge.source], edge.part, edge.tokens, edge.puts_every)
             self._tree[k] = number.setdefault(key, len(number))
         for k in range(len(self.dfg.edges), len(self.flows)):
             self._tree[k] = number.setdefault((int(self.flows[k, 0]), 0, int(self.flows[k, 2]), 1), len(number))
@@ -170,20 +181,21 @@ class Meter:
 
         They are those of the smallest tile that can run it, or fewer where the edge says so.
         """
-        room = self._buffers[self.dfg.op_class(target)]
+        room = self._buffers[self.classes[self.at[target]]]
         return room if asked is None else min(room, asked)
 
     @cached_property
     def _buffers(self) -> dict[str, int]:
         """The smallest input buffer of the tiles that can run an op class, for each class of the graph."""
         arch = self.arch
-        classes = sorted({self.dfg.op_class(node.id) for node in self.dfg.nodes})
-        return {name: min((arch.tiles[t].buffer for t in arch.tiles_for(name)), default=0) for name in classes}
+        classes = sorted(set(self.classes))
+        return {name: min((t.buffer for t in arch.tiles if name in t.classes), default=0) for name in classes}
 
     @cached_property
     def reading(self) -> list[int]:
         """The nodes that read DRAM: inputs with something to send."""
-        return [k for k, node in enumerate(self.dfg.nodes) if node.op == "input" and self.dfg.out_edges[k]]
+        leaving = edges_from(self.dfg)
+        return [k for k, node in enumerate(self.dfg.nodes) if node.op == "input" and leaving[k]]
 
     @property
     def link_number(self) -> Words:
@@ -263,7 +275,7 @@ class Meter:
     def edge_crossings(self, route_start: Words) -> NDArray[np.float64]:
         """How many links the packets of each edge cross in an iteration."""
         edges = self.dfg.edges
-        packets = np.array([self.counts[self.dfg.index[edge.source]] / edge.puts_every for edge in edges])
+        packets = np.array([self.counts[self.at[edge.source]] / edge.puts_every for edge in edges])
         crossed: NDArray[np.float64] = packets * (np.diff(route_start)[: len(edges)] + 1)
         return crossed
 
@@ -292,7 +304,8 @@ class Meter:
 
         fabric = self.fabric
         # A reader is where the first link of what its input sends begins.
-        sends = [self.dfg.out_edges[k][0] for k in self.reading]
+        leaving = edges_from(self.dfg)
+        sends = [leaving[k][0] for k in self.reading]
         tiles = fabric.link_from[np.asarray(route_links, dtype=np.int64)[np.asarray(route_start)[sends]]]
         reads = np.stack([fabric.channel[tiles], fabric.port[tiles]], axis=1).ravel()
         starts = route_start[-1] + 2 * np.arange(1, len(sends) + 1)
@@ -337,9 +350,44 @@ class Meter:
         return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
 
 
+def _travelling(dfg: Dfg) -> list[int]:
+    """Return the edges that carry tokens."""
+    return [e for e, edge in enumerate(dfg.edges) if carries_value(edge)]
+
+
+def head_starts(dfg: Dfg, carried: Sequence[int], rooms: Sequence[int]) -> list[int]:
+    """Iterations that each node is behind the inputs in a pipeline under way: as many as the buffers let it be.
+
+    ``carried`` are the tokens of each edge in an iteration, ``rooms`` those that fit on it. A buffer that is meant to
+    hold iterations keeps one free; other edges hold none, so that both ends are in the same iteration. Where ways of
+    different depth meet, the shallower one decides. What an edge holds is the difference between its ends. Shortest
+    paths, about linear in the edges.
+    """
+    at = positions(dfg)
+    around: list[list[tuple[int, int]]] = [[] for _ in dfg.nodes]
+    for k in _travelling(dfg):
+        edge = dfg.edges[k]
+        if edge.distance == 0:
+            deep = edge.room is not None and edge.room >= carried[k]
+            around[at[edge.source]].append((at[edge.target], max(0, rooms[k] // carried[k] - 1) if deep else 0))
+            around[at[edge.target]].append((at[edge.source], 0))
+    behind = [1 << 60] * len(dfg.nodes)
+    waiting = [k for k, node in enumerate(dfg.nodes) if node.op == "input"] or [0]
+    for node in waiting:
+        behind[node] = 0
+    for node in waiting:
+        for other, most in around[node]:
+            if behind[node] + most < behind[other]:
+                behind[other] = behind[node] + most
+                waiting.append(other)
+    # Parts that no input reaches hold nothing.
+    return [0 if value == 1 << 60 else value for value in behind]
+
+
 def read_size(dfg: Dfg, node: int) -> int:
     """Vectors that an input has to read for a firing: those of each part of what it sends, once."""
-    parts = {(edge.part, edge.tokens, edge.puts_every) for edge in (dfg.edges[e] for e in dfg.out_edges[node])}
+    sent = [edge for edge in dfg.edges if edge.source == dfg.nodes[node].id]
+    parts = {(edge.part, edge.tokens, edge.puts_every) for edge in sent}
     return max(1, sum(tokens // every for _, tokens, every in parts))
 
 

@@ -63,10 +63,10 @@ def measure_cold(meter: Meter, route_start: Words, route_links: Words, start: Co
 
 def _tiles(meter: Meter, route_start: Words, route_links: Words) -> list[int]:
     """Return the tile of each node, from where its routes begin or end; -1 for a node without edges."""
-    tiles = [-1] * len(meter.dfg.nodes)
+    tiles, at = [-1] * len(meter.dfg.nodes), meter.at
     for k, edge in enumerate(meter.dfg.edges):
-        tiles[meter.dfg.index[edge.source]] = int(meter.fabric.link_from[route_links[route_start[k]]])
-        tiles[meter.dfg.index[edge.target]] = int(meter.fabric.link_to[route_links[route_start[k + 1] - 1]])
+        tiles[at[edge.source]] = int(meter.fabric.link_from[route_links[route_start[k]]])
+        tiles[at[edge.target]] = int(meter.fabric.link_to[route_links[route_start[k + 1] - 1]])
     return tiles
 
 

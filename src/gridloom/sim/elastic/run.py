@@ -22,11 +22,9 @@ from typing import Final
 import numpy as np
 
 from gridloom.archs.model import Arch
-from gridloom.dfg import rates
 from gridloom.dfg.model import Dfg
-from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import salt
-from gridloom.errors import DfgError, SimulationError
+from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
 from gridloom.sim.elastic import token_tables as layout
 from gridloom.sim.elastic.cold import ColdStart, Program
@@ -35,6 +33,16 @@ from gridloom.sim.elastic.loading import later
 from gridloom.sim.elastic.token_kernel import run_tokens
 from gridloom.sim.elastic.token_tables import Words
 from gridloom.sim.elastic.untimed_values import early_tokens, untimed_values
+from gridloom.sim.reading import (
+    carries_value,
+    firings,
+    link_ends,
+    op_classes,
+    operand_edges,
+    positions,
+    program_order,
+    tokens_taken,
+)
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 
 _LISTED: Final = 8
@@ -122,20 +130,20 @@ def _why(stuck: str | None, cycles: int, iterations: int) -> str | None:
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
     """The iterations that a run of bearable length has, at most those asked for."""
     dfg = configuration.dfg
+    at = positions(dfg)
     crossings = 1
     for flow in configuration.token_paths:
         edge = dfg.edges[flow.edge]
-        crossings += (len(flow.links) + 1) * repeats[dfg.index[edge.source]] // edge.puts_every
-    firings = _MAX_FIRINGS // (max(repeats) * len(repeats))
-    return min(iterations, max(_LEAST_ITERATIONS, min(_MAX_CROSSINGS // crossings, firings)))
+        crossings += (len(flow.links) + 1) * repeats[at[edge.source]] // edge.puts_every
+    most = _MAX_FIRINGS // (max(repeats) * len(repeats))
+    return min(iterations, max(_LEAST_ITERATIONS, min(_MAX_CROSSINGS // crossings, most)))
 
 
 def token_edges(configuration: Configuration) -> list[int]:
     """The edges whose tokens travel: those that carry a value of a node that needs a unit."""
     dfg, free = configuration.dfg, configuration.arch.free
-    return [
-        e for e, edge in enumerate(dfg.edges) if edge.carries_value and dfg.op_class(edge.source) not in free
-    ]  # fmt: skip
+    travels = {node.id for node, name in zip(dfg.nodes, op_classes(dfg)) if name not in free}
+    return [e for e, edge in enumerate(dfg.edges) if carries_value(edge) and edge.source in travels]
 
 
 def repetitions(configuration: Configuration) -> list[int]:
@@ -144,10 +152,7 @@ def repetitions(configuration: Configuration) -> list[int]:
     SimulationError where no numbers do. The tokens that are put on an edge in an iteration are then those taken from
     it, so that buffers do not grow from iteration to iteration.
     """
-    try:
-        return rates.repetitions(configuration.dfg, token_edges(configuration))
-    except DfgError as error:
-        raise SimulationError(error.message, where=error.where) from None
+    return firings(configuration.dfg, token_edges(configuration))
 
 
 @dataclass
@@ -206,7 +211,7 @@ class TokenNetwork:
         #: Edge -> tokens that are dropped at its end before the first one that counts.
         self.dropped = [0] * len(self.dfg.edges) if program is None else list(program.dropped)
         self.tables = _Tables()
-        self.ends = {resource: (a, b) for a, b, resource in self.arch.links}
+        self.ends = link_ends(self.arch)
         #: Readers of DRAM, as (work, firings of an iteration, and of the run): units behind those of the slots.
         self.readers: list[tuple[int, int, int]] = []
         self.leaving: list[list[int]] = [[] for _ in self.slots]
@@ -242,8 +247,9 @@ class TokenNetwork:
                 self.leaving[source].append(f)
                 ways.append((flow.edge, f, flow))
         travelling = set(token_edges(self.configuration))
+        operands = operand_edges(self.dfg)
         for u, slot in enumerate(self.slots):
-            for e in self.dfg.operand_edges(self.dfg.nodes[slot.node].id):
+            for e in operands[slot.node]:
                 if e in travelling:
                     missing = TokenPath(edge=e, source=-1, target=slot.tile, links=())
                     self.entering[u].append(
@@ -299,7 +305,7 @@ class TokenNetwork:
         hops = max(len(self._steps(flow)), 1)
         tables.flows.append(
             [
-                edge.tokens, taken(edge), room, hops, len(tables.counters), tables.cells, size - 1,
+                edge.tokens, tokens_taken(edge), room, hops, len(tables.counters), tables.cells, size - 1,
                 int(flow.source == flow.target), edge.puts_every, edge.takes_every, max(1, len(flow.links)), edge.part,
             ]
         )  # fmt: skip
@@ -473,8 +479,9 @@ class TokenNetwork:
         It is no shorter than what the slowest compute unit needs: where a DRAM channel rests just before the middle
         half, the iterations that it held up come late into it, and the run catches up within it.
         """
-        nodes = [(self.dfg.nodes[slot.node], n) for slot, n in zip(self.slots, self.repeats)]
-        slowest = max((node.work * n for node, n in nodes if self.dfg.op_class(node.id) in _COMPUTE), default=1)
+        classes = op_classes(self.dfg)
+        nodes = [(self.dfg.nodes[slot.node], n, classes[slot.node]) for slot, n in zip(self.slots, self.repeats)]
+        slowest = max((node.work * n for node, n, name in nodes if name in _COMPUTE), default=1)
         cycles, iterations = self.middle()
         return max(cycles / iterations, float(slowest))
 
@@ -561,7 +568,7 @@ def _ring(after: dict[int, int], start: int) -> list[int]:
 def _compare(network: TokenNetwork, expected: Words) -> tuple[list[Mismatch], Mismatch | None]:
     """Firings whose value is not that of the untimed run; the first in program order stands for the cause."""
     wrong: list[Mismatch] = []
-    order = {k: position for position, k in enumerate(network.dfg.topological)}
+    order = {k: position for position, k in enumerate(program_order(network.dfg))}
     earliest: tuple[int, int] | None = None
     divergence: Mismatch | None = None
     for u, slot in enumerate(network.slots):

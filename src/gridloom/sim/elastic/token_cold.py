@@ -30,7 +30,8 @@ def simulate_cold(configuration: Configuration, start: ColdStart) -> Verdict:
     counts = repetitions(configuration)
     tiles = _tiles(configuration)
     fabric = fabric_of(arch)
-    placed = [tile for k, tile in enumerate(tiles) if tile >= 0 and (dfg.in_edges[k] or dfg.out_edges[k])]
+    joined = {name for edge in dfg.edges for name in (edge.source, edge.target)}
+    placed = [tile for k, tile in enumerate(tiles) if tile >= 0 and dfg.nodes[k].id in joined]
     configured = _load(loading.configuration(arch, fabric, placed), arch, 0)
     loaded = _load(loading.weights(arch, fabric, dfg, counts, tiles), arch, configured)
     program = section_program(dfg, counts, start)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gridloom.dfg.model import Dfg
-from gridloom.dfg.rates import taken
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import SimulationError
 from gridloom.sim.elastic import untimed
 from gridloom.sim.elastic.token_tables import Words, ragged
+from gridloom.sim.reading import first_values, operand_edges, positions, tokens_taken
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
@@ -20,7 +20,7 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
     There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
     """
     edge = dfg.edges[e]
-    values = dfg.initial_values(e)
+    values = first_values(dfg, e)
     if any(isinstance(value, str) for value in values):
         raise SimulationError(f"edge {edge.source} -> {edge.target} starts from a live-in; elastic arrays take numbers")
     return [
@@ -40,16 +40,17 @@ def untimed_values(dfg: Dfg, travelling: Sequence[int], goals: Sequence[int], dr
     edges: list[tuple[int, ...]] = []
     early: list[int] = []
     number = {e: k for k, e in enumerate(travelling)}
+    at = positions(dfg)
     for e in travelling:
         edge, first = dfg.edges[e], early_tokens(dfg, e)
         edges.append(
             (
-                dfg.index[edge.source], edge.tokens, taken(edge), len(first), len(early),
+                at[edge.source], edge.tokens, tokens_taken(edge), len(first), len(early),
                 edge.puts_every, edge.takes_every, edge.part, dropped[e],
             )
         )  # fmt: skip
         early += first
-    incoming = [[number[e] for e in dfg.operand_edges(node.id) if e in number] for node in dfg.nodes]
+    incoming = [[number[e] for e in row if e in number] for row in operand_edges(dfg)]
     start, flat = ragged(incoming)
     results = np.zeros((len(dfg.nodes), max(goals, default=0)), dtype=np.int64)
     done = untimed.run_untimed(

@@ -107,14 +107,14 @@ module gl_control #(
     wire [READS-1:0] starts_read = data[READS-1:0];
     wire [WRITES-1:0] starts_write = data[16 +: WRITES];
     wire starting = write && hits && wa == A_START;
-    // Whoever waits for a launch has its channels for itself.
-    wire bad_start = |(starts_read & (read_busy | read_wrong)) || |(starts_write & (write_busy | write_wrong))
-                     || !enabled || draining_stop || pending;
     // After a stop nothing may start before what was on the bus has ended.
     reg draining_stop;
     reg pending, given;
     reg [READS-1:0] stream_reads;
     reg [WRITES-1:0] stream_writes;
+    // Whoever waits for a launch has its channels for itself.
+    wire bad_start = |(starts_read & (read_busy | read_wrong)) || |(starts_write & (write_busy | write_wrong))
+                     || !enabled || draining_stop || pending;
     wire launching = write && hits && wa == A_LAUNCH && data[0];
     wire bad_streams = |(stream_reads & read_wrong) || |(stream_writes & write_wrong);
     wire bad_launch = pending || !enabled || !valid[bank] || iterations == 0;
@@ -204,12 +204,12 @@ module gl_control #(
     // The core waits while all it does is to read that the system is busy.
     reg core_waits;
     wire works = (running && !stalled) || configuring;
+    reg answers;
+    wire status_busy = !idle || launch || pending || loading || moving;
     always @(posedge clk)
         if (rst || write || (read && read_address != A_STATUS)) core_waits <= 1'b0;
         else if (answers) core_waits <= status_busy;
-    reg answers;
     always @(posedge clk) answers <= read && read_address == A_STATUS;
-    wire status_busy = !idle || launch || pending || loading || moving;
     wire clears = rst || (write && hits && wa == A_CONTROL && data[1]);
     always @(posedge clk)
         if (clears)

@@ -52,16 +52,6 @@ module gl_dma_read #(
         .clk(clk), .rst(rst), .stop(stop), .start(start), .address(address), .count(count), .stride(stride),
         .rows(rows), .row_stride(row_stride), .format(format), .may(room), .issue(issue), .active(active), .take(take),
         .burst(burst), .found(found), .chosen(chosen), .at(from), .elements(elements), .kind(kind), .length(length));
-    genvar c;
-    generate
-        for (c = 0; c < CHANNELS; c = c + 1) begin : channel
-            always @(posedge clk)
-                if (rst) flying[c] <= 0;
-                else flying[c] <= flying[c] + (take[c] ? {{(LEVEL_BITS-5){1'b0}}, burst[c*5 +: 5]} : {LEVEL_BITS{1'b0}})
-                                  - {{(LEVEL_BITS-1){1'b0}}, arrives && head_channel == c[CHANNEL_BITS-1:0]};
-            assign push[c] = arrives && !dropping && !stop && !m_axi_rresp[1] && head_channel == c[CHANNEL_BITS-1:0];
-        end
-    endgenerate
 
     // Bursts that were asked for, in order: channel, format, first lane, elements.
     localparam ENTRY = CHANNEL_BITS + 3 + 2 + 5;
@@ -76,6 +66,16 @@ module gl_dma_read #(
     reg [1:0] next_lane;
     wire [1:0] lane = delivered == 0 ? head_lane : next_lane;
     wire arrives = m_axi_rvalid && waiting != 0;
+    genvar c;
+    generate
+        for (c = 0; c < CHANNELS; c = c + 1) begin : channel
+            always @(posedge clk)
+                if (rst) flying[c] <= 0;
+                else flying[c] <= flying[c] + (take[c] ? {{(LEVEL_BITS-5){1'b0}}, burst[c*5 +: 5]} : {LEVEL_BITS{1'b0}})
+                                  - {{(LEVEL_BITS-1){1'b0}}, arrives && head_channel == c[CHANNEL_BITS-1:0]};
+            assign push[c] = arrives && !dropping && !stop && !m_axi_rresp[1] && head_channel == c[CHANNEL_BITS-1:0];
+        end
+    endgenerate
     wire [2:0] after = {1'b0, lane} + (3'd1 << head_kind[1:0]);
     wire ends = delivered + 5'd1 == head_count;
     assign m_axi_rready = arrives && (after[2] || ends);

@@ -51,6 +51,13 @@ module gl_dma_write #(
         .rows(rows), .row_stride(row_stride), .format(format), .may(filled_up), .issue(issue), .active(active),
         .take(unused_take), .burst(burst), .found(found), .chosen(chosen), .at(to), .elements(elements), .kind(kind),
         .length(length));
+
+    reg dead, filled;
+    reg [1:0] lane, size;
+    reg [4:0] left;
+    reg [31:0] beat;
+    reg [3:0] enabled, beat_enabled;
+    wire takes = bursting && left != 0 && (!m_axi_wvalid || m_axi_wready);
     genvar c;
     generate
         for (c = 0; c < CHANNELS; c = c + 1) begin : channel
@@ -59,13 +66,6 @@ module gl_dma_write #(
             assign pop[c] = takes && !dead && !stopped && current == c[CHANNEL_BITS-1:0];
         end
     endgenerate
-
-    reg dead, filled;
-    reg [1:0] lane, size;
-    reg [4:0] left;
-    reg [31:0] beat;
-    reg [3:0] enabled, beat_enabled;
-    wire takes = bursting && left != 0 && (!m_axi_wvalid || m_axi_wready);
     wire [31:0] element = words[current*32 +: 32];
     wire [31:0] masked = size[1] ? element : size[0] ? {16'd0, element[15:0]} : {24'd0, element[7:0]};
     wire [3:0] lanes = size[1] ? 4'b1111 : size[0] ? 4'b0011 << lane : 4'b0001 << lane;
