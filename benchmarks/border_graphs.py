@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gridloom.learn.mappability import data, labels, training
+from gridloom.learn.mappability import samples as samples_module
 from gridloom.learn.mappability.data import Row
 from gridloom.learn.mappability.features import on_columns
 from gridloom.learn.mappability.model import MappabilityConfig
@@ -119,15 +120,15 @@ def _questions(rows: Sequence[Row], most: int) -> Iterator[Question]:
 def _held_out_logits(rows: Sequence[Row], asked: Sequence[Question]) -> dict[tuple[int, int, int], float]:
     """The network's logits for the questions; the network of a fold is trained on the other folds."""
     unseen = MappabilityConfig().unseen.split()
-    samples = training.samples_of([row for row in rows if row.arch not in unseen])
-    folds = training.folds_of(samples, _FOLDS, 0)
+    samples = samples_module.samples_of([row for row in rows if row.arch not in unseen])
+    folds = samples_module.folds_of(samples, _FOLDS, 0)
     columns: dict[tuple[int, int], list[int]] = {}
     for question in asked:
         columns.setdefault((question.row.family, question.row.number), []).append(question.columns)
     logits = {}
     for k, held in enumerate(folds):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
-        network = training.train_network(rest, training.NetworkSettings(), k, lambda: False)
+        network = training.train_network(rest, samples_module.NetworkSettings(), k, lambda: False)
         for sample in held:
             key = (sample.row.family, sample.row.number)
             for width in columns.get(key, []) if data.is_main(sample.row) else []:

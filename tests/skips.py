@@ -16,8 +16,8 @@ _WANTS = {
     r"[Vv]erilator is not installed": "verilator",
     r"[Yy]osys is not installed": "yosys",
     r"the extra c is not installed": "ziglang",
-    r"gridloom\[(learn|tensor)\]": "torch",
-    r"gridloom\[([\w-]+)\]": r"the extra \1",
+    r"pip install '[^']*\[(learn|tensor)\]": "torch",
+    r"pip install '[^']*\[([\w-]+)\]": r"the extra \1",
     r"needs POSIX signals": "POSIX signals",
 }
 

@@ -21,7 +21,7 @@ from gridloom.registry import REGISTRY
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "gridloom"
 
-EVERYONE_MAY = frozenset({"errors", "registry", "text_file", "yaml_text", "_version"})
+EVERYONE_MAY = frozenset({"errors", "jit", "registry", "text_file", "yaml_text", "_version"})
 NOUNS = frozenset({"dfg", "archs", "mapping"})
 TOOLS = frozenset(
     {"frontend", "transform", "estimate", "partition", "mappers", "verify", "sim", "emit", "hardware", "run"}
@@ -30,6 +30,7 @@ TOOLS = frozenset(
 # Unit -> the other units it may import, besides those that everyone may. `dfg.ops` is a part of a unit.
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "errors": frozenset(),
+    "jit": frozenset(),
     "registry": frozenset(),
     "_version": frozenset(),
     "dfg": frozenset(),

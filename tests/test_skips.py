@@ -17,8 +17,8 @@ from tests.skips import missing, summary
         ("Skipped: yosys is not installed", "yosys"),
         ("Skipped: Yosys is not installed", "yosys"),
         ("Skipped: Icarus Verilog is not installed", "iverilog"),
-        ("Skipped: mapper 'ppo' needs torch; install it with: pip install 'gridloom[learn]'", "torch"),
-        ("Skipped: mapper 'genetic' needs DEAP; install it with: pip install 'gridloom[genetic]'", "the extra genetic"),
+        ("Skipped: mapper 'ppo' needs torch; install it with: pip install '.[learn]'", "torch"),
+        ("Skipped: mapper 'genetic' needs DEAP; install it with: pip install '.[genetic]'", "the extra genetic"),
         ("Skipped: genmap is described by a text of its own", None),
     ],
 )

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -58,10 +57,8 @@ def special(request, tmp_path, monkeypatch):
 
 
 def refused(call, words, kind=GridloomError):
-    start = time.monotonic()
     with pytest.raises(kind, match=re.escape(words)):
         call()
-    assert time.monotonic() - start < 1
 
 
 @pytest.mark.parametrize("read", [read_text, read_bytes])

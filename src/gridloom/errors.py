@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 
 
 class GridloomError(Exception):
@@ -77,3 +79,29 @@ class MissingExtra(GridloomError):
 
 class SimulationError(GridloomError):
     """A configuration cannot be simulated."""
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that adds an extra to this installation: from a clone, from a wheel, or from an index.
+
+    >>> install_hint("c")
+    "pip install '.[c]'"
+    """
+    return f"pip install '{_requirement()}[{extra}]'"
+
+
+@lru_cache(maxsize=1)
+def _requirement() -> str:
+    """What pip installs the package from: the folder of a clone, the file of a wheel, or the package's name."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    if (Path(__file__).resolve().parents[2] / "pyproject.toml").is_file():
+        return "."
+    try:
+        origin = json.loads(distribution("gridloom").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    if "dir_info" in origin:
+        return "."
+    return str(origin.get("url", "gridloom")).removeprefix("file://")

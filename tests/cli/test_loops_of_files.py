@@ -264,7 +264,7 @@ def test_what_to_install_is_said_where_the_extra_is_missing(gridloom, files, mon
     monkeypatch.setattr(driver, "_zig", lambda: None)
     monkeypatch.delenv("GRIDLOOM_CLANG", raising=False)
     done = gridloom("map", "two.c:dot", "--arch", "torus:4x4")
-    assert (done.status, done.err) == (2, "error: C sources need clang: pip install 'gridloom[c]', or let the "
+    assert (done.status, done.err) == (2, "error: C sources need clang: pip install '.[c]', or let the "
                                        "environment's GRIDLOOM_CLANG name a clang\n")  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def test_what_to_install_is_said_where_llvmlite_is_missing(gridloom, files, monk
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
     done = gridloom("map", "two.c:dot", "--arch", "torus:4x4")
-    assert (done.status, done.err) == (2, "error: C sources need llvmlite: pip install 'gridloom[c]'\n")
+    assert (done.status, done.err) == (2, "error: C sources need llvmlite: pip install '.[c]'\n")
 
 
 def test_a_compiler_that_does_not_end_is_stopped(gridloom, files, monkeypatch):

@@ -89,7 +89,7 @@ def test_eval_prints_nested_parts_and_rows(tmp_path: Path, capsys: pytest.Captur
         ),
         (
             ["train", "absent"],
-            "error: model 'absent' needs no_such_package_here, which is not installed: pip install 'gridloom[learn]'",
+            "error: model 'absent' needs no_such_package_here, which is not installed: pip install '.[learn]'",
         ),
     ],
 )

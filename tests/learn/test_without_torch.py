@@ -11,7 +11,9 @@ MODULES = (
     "gridloom.learn.cost_model.inference", "gridloom.learn.cost_model.model", "gridloom.learn.mappability.inference",
     "gridloom.learn.initiation.inference", "gridloom.learn.initiation.model", "gridloom.learn.mappability.model",
     "gridloom.learn.placement.evaluation", "gridloom.learn.placement.guided", "gridloom.learn.placement.mapper",
-    "gridloom.learn.placement.published.boards", "gridloom.learn.placement.slots.policy",
+    "gridloom.learn.placement.model", "gridloom.learn.cost_model.changed_searches",
+    "gridloom.learn.cost_model.cross_validation", "gridloom.learn.placement.published.boards",
+    "gridloom.learn.placement.slots.policy",
 )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_without_the_extra_the_message_says_how_to_install_it(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "pymetis", None)
     with pytest.raises(MissingExtra) as caught:
         bisect(load_source("kernel:cma_aes"), BisectionConfig(method="multilevel"))
-    expected = "method 'multilevel' needs pymetis; install it with: pip install 'gridloom[partition]'"
+    expected = "method 'multilevel' needs pymetis; install it with: pip install '.[partition]'"
     assert str(caught.value) == expected
 
 

@@ -246,7 +246,7 @@ def test_bad_options_are_explained(options, message):
 
 def test_missing_dask_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingExtra, match=r"need Dask, which is not installed .*pip install gridloom\[cluster\]"):
+    with pytest.raises(MissingExtra, match=r"need Dask, which is not installed: pip install '.\[cluster\]'"):
         run_jobs(sample_jobs.square, numbers(1), executor=ExecutorSpec(backend="dask"))
 
 

@@ -23,10 +23,12 @@ def njit(
     no_cpython_wrapper: bool = ...,
     no_cfunc_wrapper: bool = ...,
     _nrt: bool = ...,
+    pipeline_class: type = ...,
 ) -> Callable[[_Kernel], _Kernel]: ...
 @overload
 def njit(signature: Any, /, **options: Any) -> Callable[[_Kernel], _Kernel]: ...
 
+_dynfunc: Any
 prange = range
 
 def __getattr__(name: str) -> Any: ...

@@ -15,9 +15,9 @@ import math
 import struct
 
 import numpy as np
-from numba import njit
 
 from gridloom.dfg.ops import FUSED, OP_TABLE
+from gridloom.jit import internal, kernel
 
 DOMAIN_CODE = {"i32": 0, "f32": 0, "cma24": 1, "opaque": 2, "tensor": 2}
 
@@ -62,36 +62,33 @@ _FUSED_AT = tuple(at for _, _, at in _ROWS)
 #: The pattern of every computed NaN.
 QUIET_NAN = 0x7FC00000
 
-# What only kernels call needs no entry from Python, which would be compiled, too.
-_internal = njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-
-@_internal
+@internal
 def wrap32(value: int) -> int:
     """Sign-extend the low 32 bits."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
-@_internal
+@internal
 def bits_to_single(bits: int) -> np.float32:
     """The single whose pattern is the low 32 bits."""
     single: np.float32 = np.uint32(bits & 0xFFFFFFFF).view(np.float32)
     return single
 
 
-@_internal
+@internal
 def single_to_bits(value: np.float32) -> int:
     """The sign-extended pattern of a single."""
     return np.int64(np.float32(value).view(np.int32))  # type: ignore[return-value]
 
 
-@_internal
+@internal
 def _result_bits(value: np.float32) -> int:
     """The pattern of a computed single, with every NaN brought to ``QUIET_NAN``."""
     return QUIET_NAN if math.isnan(value) else single_to_bits(value)
 
 
-@_internal
+@internal
 def _i32_divide(op: int, a: int, b: int) -> int:
     """Quotient or remainder of two words, signed or not, rounded towards zero as in C.
 
@@ -110,7 +107,7 @@ def _i32_divide(op: int, a: int, b: int) -> int:
     return wrap32(quotient) if op == I_DIV else wrap32(a - quotient * b)
 
 
-@_internal
+@internal
 def _i32_bits(op: int, a: int) -> int:
     """Extensions of the low 8 or 16 bits, the number of set bits, and (for any other code) the leading zeros."""
     if op == I_SEXT8:
@@ -133,7 +130,7 @@ def _i32_bits(op: int, a: int) -> int:
     return count
 
 
-@_internal
+@internal
 def _i32_compare(op: int, a: int, b: int) -> int:
     """Minimum, maximum and comparisons; a comparison yields 0 or 1, and any other code means ``ule``."""
     ua = a & 0xFFFFFFFF
@@ -163,7 +160,7 @@ def _i32_compare(op: int, a: int, b: int) -> int:
     return 1 if ua <= ub else 0
 
 
-@_internal
+@internal
 def _i32_shift(op: int, a: int, b: int) -> int:
     """A shift, or for any other code a rotation to the left. Only the low five bits of the amount count (RISC-V)."""
     amount = b & 31
@@ -177,7 +174,7 @@ def _i32_shift(op: int, a: int, b: int) -> int:
     return wrap32((unsigned << amount) | (unsigned >> ((32 - amount) & 31)) if amount else unsigned)
 
 
-@_internal
+@internal
 def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
     """An ordered comparison of singles, 0 or 1: with a NaN only ``fne`` holds."""
     if op == F_EQ:
@@ -193,7 +190,7 @@ def _f32_compare(op: int, x: np.float32, y: np.float32) -> int:
     return 1 if x >= y else 0
 
 
-@_internal
+@internal
 def _f32(op: int, a: int, b: int, c: int) -> int:
     """A float op on patterns: ``a``, ``b`` and ``c`` are carriers, and so is the result.
 
@@ -238,7 +235,7 @@ def _f32(op: int, a: int, b: int, c: int) -> int:
     return _result_bits(np.float32(np.float32(x * y) + bits_to_single(c)))
 
 
-@_internal
+@internal
 def _f32_divide(x: np.float32, y: np.float32) -> int:
     """The pattern of a quotient; division by zero yields an infinity of the right sign, or NaN for 0/0.
 
@@ -253,7 +250,7 @@ def _f32_divide(x: np.float32, y: np.float32) -> int:
     return -0x800000 if negative else 0x7F800000
 
 
-@_internal
+@internal
 def _i32_fused(op: int, a: int, b: int, c: int) -> int:
     """A product or shift of a and b, then a sum, a difference or logic with c."""
     row = op - _FIRST_FUSED
@@ -268,7 +265,7 @@ def _i32_fused(op: int, a: int, b: int, c: int) -> int:
     return value | c if second == I_OR else value ^ c
 
 
-@_internal
+@internal
 def _i32(op: int, a: int, b: int, c: int) -> int:
     """An integer op on sign-extended 32-bit words; codes of float and fused ops are passed on.
 
@@ -325,7 +322,7 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
     return a
 
 
-@_internal
+@internal
 def _cma24(op: int, a: int, b: int) -> int:
     """An op of the CMA arrays' ALU: 24 data bits, and a carry in bit 24 that ``sel`` reads.
 
@@ -368,7 +365,7 @@ def _cma24(op: int, a: int, b: int) -> int:
     return a
 
 
-@_internal
+@internal
 def mix(state: int, value: int) -> int:
     """One round of a 64-bit mix (a splitmix-style finaliser over the running state)."""
     z = np.uint64(state) ^ (np.uint64(value) + np.uint64(0x9E3779B97F4A7C15))
@@ -377,7 +374,7 @@ def mix(state: int, value: int) -> int:
     return int(np.int64(z ^ (z >> np.uint64(31))))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def evaluate(domain: int, op: int, salt: int, operands: np.ndarray, count: int) -> int:
     """The result of an op on ``operands[:count]``, in O(count).
 

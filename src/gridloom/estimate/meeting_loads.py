@@ -7,8 +7,9 @@ where ways meet: for those of other trees that reach the same link from elsewher
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.jit import checked_kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 _HALVINGS = 10
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def meeting_loads(
     count: int, links: int, starts: Ints, route: Ints, rate: Floats, packet: Ints, tree: Ints, order: Ints
 ) -> Floats:
@@ -55,7 +56,7 @@ def meeting_loads(
     return meets
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def sustained(starts: Ints, meets: Floats, rate: Floats, packet: Ints, room: Ints, most: Floats) -> Floats:
     """Return for each decision the largest share of full speed, at most ``most``, at which every flow keeps up.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.jit import checked_kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def add_trees(loads: Floats, starts: Ints, route: Ints, order: Ints, tree: Ints, rate: Floats) -> None:
     """Add to ``loads[decision, link]`` the rates of the trees that cross a link, each once. Linear in the hops.
 

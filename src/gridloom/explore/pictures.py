@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.emit.picture.text import escape
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.explore.answers import front, sensitivity
 from gridloom.explore.points import Evaluated
 from gridloom.explore.search import Exploration
@@ -159,7 +159,7 @@ def _axes(width: float, height: float) -> tuple[Any, Any]:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("figures need matplotlib, which is not installed: pip install 'gridloom[explore]'") from None
+        raise MissingExtra(f"figures need matplotlib, which is not installed: {install_hint('explore')}") from None
     # Not by pyplot: it would choose a window system and keep every figure.
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()

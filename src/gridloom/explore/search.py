@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
 from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
@@ -247,8 +247,8 @@ def _study(space: Space) -> tuple[Any, dict[str, Any]]:
         import optuna
     except ImportError:
         raise MissingExtra(
-            f"search method {space.search.method!r} needs optuna, which is not installed: pip install "
-            "'gridloom[explore]', or use method grid or random"
+            f"search method {space.search.method!r} needs optuna, which is not installed: "
+            f"{install_hint('explore')}, or use method grid or random"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     # The optimiser sees the index of a parameter's value: numbers are ordered, other choices are not.

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 
 #: The arrays of a forest, by the names under which they are kept in files of weights.
 ARRAYS: Final = ("feature", "threshold", "left", "right", "value")
@@ -77,7 +77,7 @@ def grow(
         from sklearn.ensemble import GradientBoostingClassifier
     except ImportError:
         raise MissingExtra(
-            "growing trees needs scikit-learn, which is not installed: pip install 'gridloom[learn]'"
+            f"growing trees needs scikit-learn, which is not installed: {install_hint('learn')}"
         ) from None
     if answers.min() == answers.max():
         return _constant(float(answers[0]), len(answers))
@@ -105,7 +105,7 @@ def grow_numbers(rows: NDArray[Any], numbers: NDArray[Any], settings: NumberSett
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError:
         raise MissingExtra(
-            "growing trees needs scikit-learn, which is not installed: pip install 'gridloom[learn]'"
+            f"growing trees needs scikit-learn, which is not installed: {install_hint('learn')}"
         ) from None
     model = HistGradientBoostingRegressor(
         loss="absolute_error",

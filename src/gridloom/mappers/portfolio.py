@@ -100,7 +100,7 @@ class _Race:
     def run(self) -> list[Outcome]:
         """What became of each mapper, in the order of their names."""
         # Two threads that import numba for the first time at once break its modules, so it is imported before.
-        importlib.import_module("gridloom.mappers.core.kernels")
+        importlib.import_module("gridloom.jit")
         clock = self.budget.start()
         racing = self.budget.effort is None
         size = len(self.entrants) if racing else min(self.budget.workers, len(self.entrants))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import DfgError, MissingExtra, OptionError
+from gridloom.errors import DfgError, MissingExtra, OptionError, install_hint
 from gridloom.partition.acyclic import ClusterGraph, cluster, one_way, refine, transfers
 from gridloom.partition.split import is_op
 
@@ -185,7 +185,5 @@ def _metis() -> Any:
     try:
         import pymetis
     except ImportError:
-        raise MissingExtra(
-            "method 'multilevel' needs pymetis; install it with: pip install 'gridloom[partition]'"
-        ) from None
+        raise MissingExtra(f"method 'multilevel' needs pymetis; install it with: {install_hint('partition')}") from None
     return pymetis

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.jit import checked_kernel
 
 Int32s = NDArray[np.int32]
 
@@ -37,7 +38,7 @@ class Flat(NamedTuple):
     touching: Int32s
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def passes(graph: Flat, start: Int32s, limit: int) -> Int32s:
     """The bisection after passes of moves, made while they help. A pass costs O(clusters^2)."""
     best = start.copy()
@@ -50,7 +51,7 @@ def passes(graph: Flat, start: Int32s, limit: int) -> Int32s:
         best, score = candidate, reached
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
     """True when the first score is better, compared number by number."""
     if a[0] != b[0]:
@@ -60,7 +61,7 @@ def _less(a: tuple[int, int, int], b: tuple[int, int, int]) -> bool:
     return a[2] < b[2]
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _score(graph: Flat, side: Int32s, limit: int) -> tuple[int, int, int]:
     """How far the balance is off the limit, loads and stores that the cut adds, the balance."""
     balance, total = 0, 0
@@ -71,7 +72,7 @@ def _score(graph: Flat, side: Int32s, limit: int) -> tuple[int, int, int]:
     return max(0, abs(balance) - limit), total, abs(balance)
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _transfer(graph: Flat, side: Int32s, v: int) -> int:
     """Loads and stores that value v needs more because of the cut."""
     seen_0, seen_1 = False, False
@@ -86,7 +87,7 @@ def _transfer(graph: Flat, side: Int32s, v: int) -> int:
     return 2 if (seen_0 if side[maker] else seen_1) else 0
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -> Int32s:
     """Move each cluster at most once, the best move first; the best state on the way.
 
@@ -124,7 +125,7 @@ def _pass(graph: Flat, start: Int32s, limit: int, score: tuple[int, int, int]) -
             score = reached
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _may_move(graph: Flat, side: Int32s, k: int) -> bool:
     """True when everything before (on side 1) or after (on side 0) is on the other side."""
     here = side[k]
@@ -135,7 +136,7 @@ def _may_move(graph: Flat, side: Int32s, k: int) -> bool:
     return blocking == 0
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _change(graph: Flat, side: Int32s, k: int) -> int:
     """What moving cluster k adds to the transfers."""
     change = 0

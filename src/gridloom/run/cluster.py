@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.run.bundle import BundlingExecutor
 from gridloom.run.job import Outcome, RunError, call
 from gridloom.run.threads import limit_threads
@@ -98,7 +98,7 @@ def _import_dask() -> tuple[Any, Any]:
         import distributed
     except ImportError as error:
         raise MissingExtra(
-            f"jobs on a cluster need Dask, which is not installed ({error}); pip install gridloom[cluster]",
+            f"jobs on a cluster need Dask, which is not installed: {install_hint('cluster')}",
             where="cluster",
         ) from error
     return dask, distributed

@@ -26,16 +26,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gridloom.dfg.semantics import evaluate
+from gridloom.jit import borrowing, kernel
 
 Words = NDArray[np.int64]
-
-# What the clock alone calls becomes part of it before it is typed: it is compiled once, and its arrays are not counted
-# at every call.
-_inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 COPY: Final = 0
 FLOAT: Final = 1
@@ -164,7 +160,7 @@ class Extent(NamedTuple):
     domain: int
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def poison(row: int, cycle: int) -> int:
     """The pattern of an undriven row in a cycle.
 
@@ -173,7 +169,7 @@ def poison(row: int, cycle: int) -> int:
     return POISON ^ (row << 28) ^ cycle
 
 
-@_inlined
+@borrowing
 def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Rings, code: Code, data: Data) -> None:
     """Fill ``buffer`` with the operands of an issue's firing.
 
@@ -201,7 +197,7 @@ def _read_operands(cycle: int, firing: int, issue: int, buffer: Words, rings: Ri
             buffer[k] = poison(o, cycle)
 
 
-@_inlined
+@borrowing
 def _trapped(address: int, low: int, length: int, issue: int, firing: int, trap: Words) -> bool:
     """Whether an address is outside its array; the first such access is recorded."""
     outside = address < low or address >= length
@@ -214,7 +210,7 @@ def _trapped(address: int, low: int, length: int, issue: int, firing: int, trap:
     return outside
 
 
-@_inlined
+@borrowing
 def _access(
     cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: Scratch, count: int
 ) -> tuple[int, int]:
@@ -247,7 +243,7 @@ def _access(
     return result, count
 
 
-@_inlined
+@borrowing
 def _rotate(cycle: int, rings: Rings, code: Code) -> None:
     """What was register k is register k - 1 from now on, so that the names move and the values stay.
 
@@ -267,7 +263,7 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
         cells[base[last] + (cycle & mask[last])] = wrapped
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 

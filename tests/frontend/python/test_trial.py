@@ -47,13 +47,11 @@ def test_file_that_exits_is_refused(source, text: str, found: str):
 
 def test_file_that_hangs_is_stopped_with_what_it_started(source, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trial, "TIME_LIMIT", 0.5)
-    start = time.monotonic()
     with pytest.raises(SourceError) as refusal:
         execute(source("import subprocess\nsubprocess.run(['sh', '-c', 'sleep 1; touch left'])\nwhile True: pass\n"))
     assert str(refusal.value) == (
         "source.py: its import did not end within 0.5 s and was stopped; leave definitions only outside of functions"
     )
-    assert time.monotonic() - start < 2
     time.sleep(1.2)
     assert not Path("left").exists()
 

@@ -21,7 +21,8 @@ from gridloom.run.work import Work
 
 torch = pytest.importorskip("torch")
 
-from gridloom.learn.cost_model import model, training  # noqa: E402
+from gridloom.learn.cost_model import model, rivals, training  # noqa: E402
+from gridloom.learn.cost_model.samples import GraphSamples, by_graph  # noqa: E402
 from gridloom.learn.cost_model.torch_models import Graph, Regressor  # noqa: E402
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
@@ -170,10 +171,10 @@ def test_every_variant_has_a_use_for_its_edges_unless_they_are_left_out(pipeline
 
 def test_ranks_share_ties():
     values = np.array([3.0, 1.0, 1.0, 2.0])
-    assert training.spearman(values, values) == pytest.approx(1)
-    assert training.spearman(values, -values) == pytest.approx(-1)
-    assert training.spearman(values, np.array([9.0, 4.0, 5.0, 6.0])) == pytest.approx(0.9486833)
-    assert training.spearman(values, np.ones(4)) == 0
+    assert rivals.spearman(values, values) == pytest.approx(1)
+    assert rivals.spearman(values, -values) == pytest.approx(-1)
+    assert rivals.spearman(values, np.array([9.0, 4.0, 5.0, 6.0])) == pytest.approx(0.9486833)
+    assert rivals.spearman(values, np.ones(4)) == 0
 
 
 def test_a_job_gives_the_same_row_again_and_labels_are_measured():
@@ -224,7 +225,7 @@ def test_shipped_weights_rank_a_graph_they_have_not_seen():
     labels = np.array(row["labels"])
     learned = registry.load("costs", "learned")().efficiency(found, decisions)
     assert np.abs(learned - labels).mean() < 0.05
-    assert training.spearman(learned, labels) > 0.8
+    assert rivals.spearman(learned, labels) > 0.8
 
 
 def test_shipped_weights_are_small_and_have_a_card():
@@ -235,19 +236,19 @@ def test_shipped_weights_are_small_and_have_a_card():
 
 
 @pytest.fixture(scope="module")
-def decisions() -> list[training.GraphSamples]:
+def decisions() -> list[GraphSamples]:
     family, graph = SMALL
     row = data.sample({"family": family, "graph": graph, "era": "present", "seed": 1})
     made = data.Sample(
         family=family, graph=tuple(sorted(graph.items())), era="present",
         places=np.array(row["places"]), labels=np.array(row["labels"]),
     )  # fmt: skip
-    return training.by_graph([made])
+    return by_graph([made])
 
 
 @pytest.mark.parametrize(("constants", "starts"), [(0, 1), (1, 2), (9, 3)])
 def test_training_that_ends_at_a_constant_starts_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples], constants: int, starts: int
+    monkeypatch: pytest.MonkeyPatch, decisions: list[GraphSamples], constants: int, starts: int
 ):
     rates: list[float] = []
     monkeypatch.setattr(training, "_train", lambda *given: rates.append(given[4]))
@@ -257,7 +258,7 @@ def test_training_that_ends_at_a_constant_starts_again(
 
 
 def test_training_that_is_told_to_end_does_not_start_again(
-    monkeypatch: pytest.MonkeyPatch, decisions: list[training.GraphSamples]
+    monkeypatch: pytest.MonkeyPatch, decisions: list[GraphSamples]
 ):
     shares: list[float] = []
     monkeypatch.setattr(training, "_constant", lambda *_: True)
@@ -265,7 +266,7 @@ def test_training_that_is_told_to_end_does_not_start_again(
     assert shares == [1 / 3]
 
 
-def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[training.GraphSamples]):
+def test_a_network_that_says_the_same_of_all_is_constant(decisions: list[GraphSamples]):
     shut = Regressor("text").eval()
     torch.nn.init.zeros_(shut.head[-1].weight)
     assert training._constant(shut, decisions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import kernel
+from gridloom.jit import kernel
 from gridloom.mappers.core.random import random_below, random_remainder, random_state, random_unit, random_word
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -29,23 +28,22 @@ def test_small_model_is_solved():
 
 
 def test_solve_that_does_not_hear_is_left_behind(monkeypatch: pytest.MonkeyPatch):
-    begun, release = threading.Event(), threading.Event()
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
     class Deaf(cp.CpSolver):
         def solve(self, *_: object) -> int:
             begun.set()
             release.wait(60)
+            ended.set()
             return int(cp.UNKNOWN)
 
     monkeypatch.setattr(cp, "CpSolver", Deaf)
     clock = Budget(time_limit=0.2).start()
-    began = time.monotonic()
     found = solver.solve(model(), clock, workers=1)
-    release.set()
     assert begun.is_set()
+    assert not ended.is_set()
+    release.set()
     assert (found.answer, found.solver) == ("unknown", None)
-    # It would have been a minute.
-    assert time.monotonic() - began < 45
     assert clock.moves == 1
 
 

@@ -101,7 +101,7 @@ def test_without_the_extra_the_message_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "deap", None)
     with pytest.raises(MissingExtra) as caught:
         genetic(blend, vpcma, GeneticConfig(), Budget(effort=10))
-    assert str(caught.value) == "mapper 'genetic' needs DEAP; install it with: pip install 'gridloom[genetic]'"
+    assert str(caught.value) == "mapper 'genetic' needs DEAP; install it with: pip install '.[genetic]'"
 
 
 def test_counts_that_do_not_fit_are_a_failure(vpcma: Arch) -> None:

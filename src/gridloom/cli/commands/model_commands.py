@@ -8,7 +8,8 @@ a report of plain data. The commands add nothing but options and printing.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from gridloom import registry
 from gridloom.cli.options import AsJson, DataFolder, Model, Processes, Quiet, Seed, Settings
 from gridloom.cli.outputs import check_folder, check_writable
 from gridloom.cli.progress import display, first_interrupt_asks, note
-from gridloom.errors import MissingExtra, OptionError
+from gridloom.errors import MissingExtra, OptionError, install_hint
 
 if TYPE_CHECKING:
     from gridloom.run.work import Model as LearnedModel
@@ -88,7 +89,7 @@ def _call(
     given = parse_settings(settings or [])
     config = configure(loaded.config, given, name, what="model")
     _refuse_unread(loaded.config, given, name, call)
-    with display(1.0) as shown, first_interrupt_asks() as asked:
+    with _extra_of(name), display(1.0) as shown, first_interrupt_asks() as asked:
         work = _work(name, folder, limits, shown.update, asked.is_set)
         report = getattr(loaded, call)(config, work)
     if asked.is_set():
@@ -111,21 +112,25 @@ def _refuse_unread(kind: type[Any], given: Mapping[str, Any], name: str, call: s
 
 
 def load_model(name: str) -> LearnedModel:
-    """The model of a name; MissingExtra when its libraries are not installed.
+    """The model of a name; MissingExtra when its libraries are not installed."""
+    with _extra_of(name):
+        model: LearnedModel = registry.entry("models", name).load()
+    return model
+
+
+@contextmanager
+def _extra_of(name: str) -> Iterator[None]:
+    """Raise MissingExtra for a library of a model that is missing within the block.
 
     An ImportError of gridloom's own modules is passed on: that would be a mistake of ours.
     """
-    entry = registry.entry("models", name)
     try:
-        model: LearnedModel = entry.load()
+        yield
     except ImportError as error:
-        # A module of our own that is missing is no missing extra.
-        if (error.name or "").startswith("gridloom"):
+        if error.name is None or error.name.startswith("gridloom"):
             raise
-        raise MissingExtra(
-            f"model {name!r} needs {error.name}, which is not installed: pip install 'gridloom[{entry.extra}]'"
-        ) from None
-    return model
+        hint = install_hint(registry.entry("models", name).extra)
+        raise MissingExtra(f"model {name!r} needs {error.name}, which is not installed: {hint}") from None
 
 
 def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any, stopped: Any) -> Work:

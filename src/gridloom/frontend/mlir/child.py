@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.driver import Limits
 from gridloom.frontend.mlir.refusal import Refusal
 from gridloom.frontend.processes import stop
@@ -40,7 +40,7 @@ def call(task: str, path: Path, *arguments: Any, time_limit: float | None = None
     or fails; MissingExtra without torch-mlir. Costs 0.3 s to start.
     """
     if find_spec("torch_mlir") is None:
-        raise MissingExtra("MLIR sources need torch-mlir: pip install 'gridloom[mlir]'")
+        raise MissingExtra(f"MLIR sources need torch-mlir: {install_hint('mlir')}")
     limit = TIME_LIMIT if time_limit is None else time_limit
     with tempfile.TemporaryDirectory(prefix="gridloom-mlir-") as folder:
         job = Path(folder) / "job.json"

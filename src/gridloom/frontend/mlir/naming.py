@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.mlir.source_text import value_name
 
 _DECIMAL: Final = re.compile(r"(?<![\w.%@\"])-?\d+\.\d+e[+-]\d+(?![\w.])")
@@ -32,7 +32,7 @@ def named(text: str, source: str, parameters: Mapping[str, Sequence[str]], where
     try:
         import llvmlite.binding as llvm
     except ImportError:
-        raise MissingExtra("MLIR sources need llvmlite: pip install 'gridloom[c]'") from None
+        raise MissingExtra(f"MLIR sources need llvmlite: {install_hint('c')}") from None
     text = _exact_singles(text)
     try:
         module = llvm.parse_assembly(text)

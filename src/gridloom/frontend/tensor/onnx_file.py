@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.tensor.graph import Shape
 from gridloom.frontend.tensor.onnx_operators import OPERATORS as ON_ELEMENTS
 from gridloom.frontend.tensor.onnx_operators import Call, Value
@@ -43,7 +43,7 @@ def import_file(path: Path) -> ImportedNetwork:
     try:
         import onnx
     except ImportError:
-        raise MissingExtra("ONNX files need onnx; install gridloom[tensor]") from None
+        raise MissingExtra(f"ONNX files need onnx, which is not installed: {install_hint('tensor')}") from None
     data = read_bytes(path, limit=MAX_BYTES)
     try:
         # Weights that a model keeps in other files are not opened: their shapes stand in the model itself.

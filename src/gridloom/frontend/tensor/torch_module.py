@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.python.module_file import execute
 from gridloom.frontend.tensor.graph import Shape
 from gridloom.frontend.tensor.operations import OperationBuilder
@@ -249,7 +249,7 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtra("PyTorch modules need torch; install gridloom[tensor]") from None
+        raise MissingExtra(f"PyTorch modules need torch, which is not installed: {install_hint('tensor')}") from None
     return torch
 
 

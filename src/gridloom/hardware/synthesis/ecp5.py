@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.errors import MissingExtra, SimulationError
+from gridloom.errors import MissingExtra, SimulationError, install_hint
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.board import BOARD, BOARD_PRIMITIVES, PINS, board_module
 from gridloom.hardware.rtl.generate import primitive, rtl_files
@@ -86,7 +86,7 @@ def program(name: str) -> str:
             if found := shutil.which(candidate, path=folder):
                 return found
     raise MissingExtra(
-        f"{_PROGRAMS[name][0]} is not installed; install the extra 'fpga' (pip install 'gridloom[fpga]') or the "
+        f"{_PROGRAMS[name][0]} is not installed; install the extra 'fpga' ({install_hint('fpga')}) or the "
         f"package {_PROGRAMS[name][0]!r}"
     )
 

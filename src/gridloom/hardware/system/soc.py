@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from gridloom.errors import MissingExtra, SimulationError
+from gridloom.errors import MissingExtra, SimulationError, install_hint
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.system.build import built, simulation_text
 from gridloom.hardware.system.parameters import System
@@ -58,7 +58,7 @@ def core_text() -> str:
         path = Path(folder) / "verilog" / "VexRiscv.v"
         if path.is_file():
             return path.read_text(encoding="utf-8")
-    raise MissingExtra("the core comes with pip install 'gridloom[system]'")
+    raise MissingExtra(f"the core needs pythondata-cpu-vexriscv, which is not installed: {install_hint('system')}")
 
 
 def soc_program(system: System) -> Path:

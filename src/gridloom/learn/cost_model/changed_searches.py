@@ -14,8 +14,9 @@ import numpy as np
 
 from gridloom import registry
 from gridloom.estimate.dataflow import CostModel, Pipeline
-from gridloom.learn.cost_model import data, training
+from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.inference import LearnedCostModel
+from gridloom.learn.cost_model.samples import by_graph
 from gridloom.learn.cost_model.search_comparison import FULL_SPEED, SUBJECTS, Network, of_network, parts
 from gridloom.learn.cost_model.tree_training import grow
 from gridloom.mappers.budget import Budget
@@ -53,7 +54,7 @@ def compare_eras(
 
 def _grown(samples: list[data.Sample], seed: int) -> LearnedCostModel:
     """The cost model of trees that are grown on decisions."""
-    return LearnedCostModel.of(grow(training.by_graph(samples), seed=seed)[0])
+    return LearnedCostModel.of(grow(by_graph(samples), seed=seed)[0])
 
 
 def _row(

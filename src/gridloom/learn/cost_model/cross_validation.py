@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from gridloom.estimate.dataflow import Floats
-from gridloom.learn.cost_model import data, training
+from gridloom.learn.cost_model import data
+from gridloom.learn.cost_model.samples import GraphSamples, by_graph, figures, fold_of
 from gridloom.learn.cost_model.tree_training import grow
 from gridloom.run.work import Work
 
@@ -39,7 +40,7 @@ _ERAS: Final[tuple[data.Era, ...]] = tuple(data.ERAS)
 
 
 def cross_validate(
-    groups: list[training.GraphSamples],
+    groups: list[GraphSamples],
     size: CostModelConfig,
     work: Work,
     variant: Any = "trees",
@@ -49,7 +50,7 @@ def cross_validate(
 
     Costs one training per fold. Folds that were cut short by a stop are still measured.
     """
-    folds = training.fold_of(groups, size.folds)
+    folds = fold_of(groups, size.folds)
     predicted: list[Any] = [None] * len(groups)
     for fold in range(size.folds):
         seen = [group for group, mine in zip(groups, folds) if mine != fold]
@@ -58,16 +59,18 @@ def cross_validate(
             if folds[k] == fold:
                 predicted[k] = predict(group)
         work.progress(f"{variant} without {without}: fold {fold + 1}", (fold + 1) / (size.folds + 1))
-    return training.figures(predicted, groups)
+    return figures(predicted, groups)
 
 
 def _trained(
-    groups: list[training.GraphSamples], size: CostModelConfig, work: Work, variant: Any, without: Any, seed: int
-) -> Callable[[training.GraphSamples], Floats]:
+    groups: list[GraphSamples], size: CostModelConfig, work: Work, variant: Any, without: Any, seed: int
+) -> Callable[[GraphSamples], Floats]:
     """What a model that was trained on graphs predicts for another one."""
     if variant == "trees":
         trees, _ = grow(groups, without=without, seed=seed)
         return lambda group: trees.predicted(group.pooled)
+    from gridloom.learn.cost_model import training
+
     model = training.train(
         groups, variant=variant, without=without, epochs=size.epochs, width=size.width, layers=size.layers, seed=seed,
         told=lambda _share: work.stopped(),
@@ -77,9 +80,9 @@ def _trained(
 
 def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
     """Return cross-validated figures of every variant and ablation, beside those of the simple rivals."""
-    groups = training.by_graph(samples)
+    groups = by_graph(samples)
     rows = [
-        {"model": name, **training.figures([group.rivals[name] for group in groups], groups)}
+        {"model": name, **figures([group.rivals[name] for group in groups], groups)}
         for name in (groups[0].rivals if groups else ())
     ]
     for variant, without in _ROWS:
@@ -102,23 +105,23 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
     for era in listed:
         for name in tests[era][0].rivals:
             rules = [group.rivals[name] for group in tests[era]]
-            rows.append({"model": name, "tested": era, **training.figures(rules, tests[era])})
+            rows.append({"model": name, "tested": era, **figures(rules, tests[era])})
     for variant in _ADAPTED:
         for era in listed:
             if work.over():
                 break
             work.progress(f"{variant}: training on {era}", 0.5)
-            predict = _trained(training.by_graph(samples[era]), size, work, variant, "nothing", work.seed)
+            predict = _trained(by_graph(samples[era]), size, work, variant, "nothing", work.seed)
             for other in listed if era == "present" else (era,):
-                found = training.figures([predict(group) for group in tests[other]], tests[other])
+                found = figures([predict(group) for group in tests[other]], tests[other])
                 rows.append({"model": variant, "trained": era, "tested": other, **found})
     decisions = {era: sum(len(item.labels) for item in samples[era]) for era in listed}
     return {"decisions": decisions, "rows": rows}
 
 
-def _tests(era: data.Era, work: Work) -> list[training.GraphSamples]:
+def _tests(era: data.Era, work: Work) -> list[GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
     listed = data.held_out_graphs()
     decisions = data.CHAINS * len(listed)
     data.make(work, era=era, decisions=decisions, listed=listed)
-    return training.by_graph(data.load(work.folder, era, listed, decisions))
+    return by_graph(data.load(work.folder, era, listed, decisions))

@@ -8,15 +8,16 @@ that the cost follows the hops and not the links of the array.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.jit import checked_kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def edge_features(
     count: int, links: int, starts: Ints, route: Ints, rate: Floats, peak: Floats, packet: Ints, room: Ints, tree: Ints,
     order: Ints,
@@ -71,7 +72,7 @@ def edge_features(
     return features
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def speed_features(
     share: Floats, links: int, starts: Ints, route: Ints, meets: Floats, rate: Floats, own: Floats, packet: Ints,
     room: Ints, tree: Ints, order: Ints,

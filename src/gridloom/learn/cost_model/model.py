@@ -21,6 +21,7 @@ from gridloom.learn.boosted import to_arrays
 from gridloom.learn.cost_model import data
 from gridloom.learn.cost_model.features import POOLED
 from gridloom.learn.cost_model.inference import MACHINE, NAME, PREFIX, LearnedCostModel
+from gridloom.learn.cost_model.samples import by_graph, figures
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
 
@@ -87,12 +88,11 @@ class DataflowCostModel:
         The weights are saved before the cross-validation, so a run that is stopped there has weights without figures.
         OptionError where there is no data set.
         """
-        from gridloom.learn.cost_model import training
         from gridloom.learn.cost_model.cross_validation import cross_validate
         from gridloom.learn.cost_model.tree_training import grow
 
         samples = self._samples(config, work)
-        groups = training.by_graph(samples)
+        groups = by_graph(samples)
         began = time.process_time()
         work.progress("all graphs", 0.0)
         trees, chosen = grow(groups, seed=work.seed)
@@ -211,16 +211,16 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
 
     ``explained`` is the share of labels that a prediction is within 2 % of.
     """
-    from gridloom.learn.cost_model import rivals, training
+    from gridloom.learn.cost_model import rivals
 
-    groups = training.by_graph(samples)
+    groups = by_graph(samples)
     predicted = [model.trees.predicted(group.pooled) for group in groups]
     by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
     labels = [group.efficiencies for group in groups]
     return {
-        "learned": training.figures(predicted, groups),
-        "heuristic": training.figures([group.heuristic for group in groups], groups),
-        "rivals": {name: training.figures(values, groups) for name, values in by_name.items()},
+        "learned": figures(predicted, groups),
+        "heuristic": figures([group.heuristic for group in groups], groups),
+        "rivals": {name: figures(values, groups) for name, values in by_name.items()},
         "explained": {
             name: round(rivals.explained(values, labels), 4)
             for name, values in {**by_name, "learned": predicted}.items()

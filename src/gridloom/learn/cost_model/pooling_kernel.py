@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gridloom.jit import checked_kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -12,7 +13,7 @@ Singles = NDArray[np.float32]
 Shorts = NDArray[np.int16]
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _ranked(values: Singles, ranks: Ints, best: Floats, pooled: Singles, at: int) -> int:
     """Write largest value, mean, and the values of some ranks from a column on; returns the column after them."""
     kept, total = 0, 0.0
@@ -33,7 +34,7 @@ def _ranked(values: Singles, ranks: Ints, best: Floats, pooled: Singles, at: int
     return at + 2 + len(ranks)
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _in_set(edges: Singles, of: int, limit: float, asked: Ints, pooled: Singles, at: int) -> int:
     """Write count, largest values and means over the flows of which a feature is above a limit; zeros for none."""
     count = 0
@@ -50,7 +51,7 @@ def _in_set(edges: Singles, of: int, limit: float, asked: Ints, pooled: Singles,
     return at + 1 + 2 * len(asked)
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def pool_flows(
     edges: Singles, speeds: Singles, ranks: Ints, critical: Ints, set_of: Ints, set_limit: Floats, in_sets: Ints,
     columns: int,
@@ -81,7 +82,7 @@ def pool_flows(
     return pooled
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def tree_scores(
     rows: Singles, feature: Shorts, threshold: Singles, left: Shorts, right: Shorts, value: Singles, start: float
 ) -> Floats:

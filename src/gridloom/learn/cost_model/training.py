@@ -1,4 +1,4 @@
-"""Training of cost models on batches of one graph's decisions, folds by graph, errors and rank correlations.
+"""Training of networks as cost models, on batches of one graph's decisions.
 
 The loss is on the logarithm of the efficiency, because relative errors count. All decisions of a batch are on one
 graph: the network then shares the graph's part.
@@ -8,20 +8,16 @@ Folds are by graph, so a figure never comes from a graph that was trained on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridloom.estimate.dataflow import Floats, Pipeline
-from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.inference import inputs
-from gridloom.learn.cost_model.rivals import explained, spearman
-from gridloom.learn.cost_model.rivals import predictions as predictions_of_rivals
+from gridloom.estimate.dataflow import Floats
+from gridloom.learn.cost_model.samples import GraphSamples
 from gridloom.learn.cost_model.torch_models import Graph, Regressor, Variant, Without
-from gridloom.learn.cost_model.trees import Singles, pooled
 
 #: Errors of the logarithm below this count by their square.
 _SMALL = 0.01
@@ -31,71 +27,24 @@ _CONSTANT = 1e-3
 _STARTS = ((False, 3e-3), (True, 3e-3), (True, 1e-3))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphSamples:
-    """All decisions on one graph.
+class _Tensors(NamedTuple):
+    """The decisions on one graph as torch sees them."""
 
-    ``features`` is [decision, flow, feature], ``speeds`` [decision, formula], ``labels`` and ``heuristic`` have one
-    number per decision, all in one order.
-    """
-
-    family: str
-    name: str
     graph: Graph
-    pipeline: Pipeline
     features: Tensor
     speeds: Tensor
     labels: Tensor
-    #: [decision, column] -> what trees see.
-    pooled: Singles
-    #: What the simple rivals predict, by name, and among them the hand-written cost model.
-    rivals: dict[str, Floats]
-
-    @property
-    def heuristic(self) -> Floats:
-        """What the hand-written cost model predicts."""
-        return self.rivals["heuristic"]
-
-    @property
-    def efficiencies(self) -> Floats:
-        """The labels as numbers of 64 bits."""
-        return np.asarray(self.labels.numpy(), dtype=np.float64)
 
 
-def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
-    """Return the samples by graph, routed and with their features. About half a millisecond per decision."""
-    collected: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.Sample]] = {}
-    for item in samples:
-        collected.setdefault((item.family, item.graph, item.era), []).append(item)
-    by_pipeline = []
-    for (family, parameters, era), items in collected.items():
-        pipeline = data.graph_pipeline(family, parameters, era)
-        decisions = data.routed(pipeline, np.concatenate([item.places for item in items]), era)
-        edges, speeds = inputs(pipeline, decisions)
-        by_pipeline.append(
-            GraphSamples(
-                family=family,
-                name=",".join([family, *(f"{key}={value}" for key, value in parameters)]),
-                graph=Graph.of(pipeline),
-                pipeline=pipeline,
-                features=torch.as_tensor(edges),
-                speeds=torch.as_tensor(speeds),
-                pooled=pooled(edges, speeds),
-                labels=torch.as_tensor(np.concatenate([item.labels for item in items]), dtype=torch.float32),
-                rivals=predictions_of_rivals(pipeline, decisions),
-            )
-        )
-    return by_pipeline
+_known: WeakKeyDictionary[GraphSamples, _Tensors] = WeakKeyDictionary()
 
 
-def fold_of(groups: Sequence[GraphSamples], folds: int) -> list[int]:
-    """Return the fold of each graph: the graphs of a family go to the folds in turn, so every fold has all families."""
-    seen: dict[str, int] = {}
-    result = []
-    for group in groups:
-        result.append(seen.setdefault(group.family, 0) % folds)
-        seen[group.family] += 1
-    return result
+def _tensors(group: GraphSamples) -> _Tensors:
+    """The tensors of a graph's decisions, which share the memory of its arrays; made once."""
+    if group not in _known:
+        arrays = (torch.as_tensor(values) for values in (group.features, group.speeds, group.labels))
+        _known[group] = _Tensors(Graph.of(group.pipeline), *arrays)
+    return _known[group]
 
 
 def train(
@@ -131,7 +80,7 @@ def train(
         torch.manual_seed(seed)
         model = Regressor(variant, without, width, layers)
         model.start(wide=wide)
-        model.standardise([group.features for group in groups])
+        model.standardise([_tensors(group).features for group in groups])
         _train(model, groups, epochs, batch, rate, np.random.default_rng(seed), heard)
         # A training that was ended early may be constant for want of steps, and another start would be ended as well.
         if ended or not _constant(model, groups):
@@ -156,8 +105,9 @@ def _train(
     done = 0
     for _ in range(epochs):
         for group, rows in _batches(groups, batch, random):
-            found = model(group.graph, group.features[rows], group.speeds[rows])
-            loss = _loss(found, group.labels[rows])
+            seen = _tensors(group)
+            found = model(seen.graph, seen.features[rows], seen.speeds[rows])
+            loss = _loss(found, seen.labels[rows])
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -189,35 +139,7 @@ def _loss(found: Tensor, labels: Tensor) -> Tensor:
 def predictions(model: Regressor, group: GraphSamples) -> Floats:
     """Return what a regressor predicts for a graph's decisions."""
     with torch.no_grad():
-        found = model(group.graph, group.features, group.speeds)
+        seen = _tensors(group)
+        found = model(seen.graph, seen.features, seen.speeds)
         predicted: Floats = torch.exp(found.clamp(max=0.0)).numpy().astype(np.float64)
     return predicted
-
-
-def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict[str, Any]:
-    """Return relative error and rank correlation over all decisions, by family, and the mean within graphs.
-
-    ``predicted`` has one array per graph, in the order of ``groups``. Ranks within graphs matter most for a search,
-    which compares placements of one graph; over all decisions a model that only recognises graphs ranks well too.
-    """
-    labels = [group.efficiencies for group in groups]
-    whole = _figures(np.concatenate(list(predicted)), np.concatenate(labels))
-    families = {}
-    for family in dict.fromkeys(group.family for group in groups):
-        mine = [k for k, group in enumerate(groups) if group.family == family]
-        families[family] = _figures(
-            np.concatenate([predicted[k] for k in mine]), np.concatenate([labels[k] for k in mine])
-        )
-    # A graph that runs at one speed wherever it is placed has nothing to rank.
-    inside = [spearman(predicted[k], labels[k]) for k in range(len(groups)) if np.ptp(labels[k]) > 0]
-    within = round(float(np.mean(inside)), 4) if inside else 0.0
-    return {**whole, "spearman_within_graphs": within, "families": families}
-
-
-def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
-    error = float(np.mean(np.abs(predicted - labels) / np.maximum(labels, 1e-6)))
-    return {
-        "relative_error": round(error, 4),
-        "spearman": round(spearman(predicted, labels), 4),
-        "explained": round(explained([predicted], [labels]), 4),
-    }

@@ -17,7 +17,7 @@ from gridloom.estimate.dataflow import Floats
 from gridloom.learn.boosted import NumberSettings, grow_numbers
 from gridloom.learn.cost_model.features import FULL_SPEED, POOLED, POOLS
 from gridloom.learn.cost_model.rivals import spearman
-from gridloom.learn.cost_model.training import GraphSamples, fold_of
+from gridloom.learn.cost_model.samples import GraphSamples, fold_of
 from gridloom.learn.cost_model.trees import Trees
 
 #: What may be left out: the formula with all that is seen at its speed, or all but the largest values and the means.

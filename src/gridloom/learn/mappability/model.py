@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -29,11 +29,19 @@ from gridloom.learn.mappability.inference import (
 )
 from gridloom.learn.mappability.metrics import Judged, calibration_error, metrics
 from gridloom.learn.mappability.random_graphs import OVERFULL
+from gridloom.learn.mappability.samples import (
+    DgcnnSettings,
+    NetworkSettings,
+    Sample,
+    calibrated,
+    folds_of,
+    judge_bound,
+    judge_network,
+    judge_rows,
+    samples_of,
+)
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
-
-if TYPE_CHECKING:
-    from gridloom.learn.mappability.training import DgcnnSettings, NetworkSettings, Sample
 
 FEWEST = 200
 
@@ -215,7 +223,7 @@ def _save_dgcnn(path: Path, config: MappabilityConfig, labelled: _Labelled, work
     """Train the published network on the graphs of the main array that counting does not decide, and save it."""
     from gridloom.learn.mappability import training
 
-    settings = training.DgcnnSettings(epochs=config.dgcnn_epochs)
+    settings = DgcnnSettings(epochs=config.dgcnn_epochs)
     model = training.train_dgcnn(labelled.samples, settings, labelled.shape.cols, work.seed, work.over)
     parameters = {key: value.detach().numpy() for key, value in model.state_dict().items()}
     network = published.PublishedNetwork(
@@ -259,13 +267,12 @@ def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
 
 def _shipped_figures(config: MappabilityConfig, labelled: _Labelled, work: Work) -> dict[str, Any]:
     """The shipped weights on all labels, most of which they were trained on, beside rows and bound."""
-    from gridloom.learn.mappability import training
 
     network = MODEL.estimator(work.weights).network
     judged = {
-        "own": training.judge_network(network, labelled.samples),
-        "rows": training.judge_rows(labelled.samples),
-        "bound": training.judge_bound(labelled.samples),
+        "own": judge_network(network, labelled.samples),
+        "rows": judge_rows(labelled.samples),
+        "bound": judge_bound(labelled.samples),
     }
     decided = labelled.decided(config.arch)
     report: dict[str, Any] = {
@@ -305,8 +312,6 @@ def _rows(work: Work) -> list[data.Row]:
 
 def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
     """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
-    from gridloom.learn.mappability.training import samples_of
-
     others, unseen = config.others_and_unseen()
     by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
     for row in _rows(work):
@@ -340,8 +345,6 @@ def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
 
 
 def _network_settings(config: MappabilityConfig) -> NetworkSettings:
-    from gridloom.learn.mappability.training import NetworkSettings
-
     return NetworkSettings(epochs=config.epochs, members=config.members, most_false=config.most_false)
 
 
@@ -362,7 +365,7 @@ def _folds(
     if dgcnn is not None:
         judged["dgcnn", main] = []
     known = {id(sample) for sample in (*labelled.samples, *labelled.others)}
-    folds = training.folds_of([*labelled.samples, *labelled.others, *labelled.further], config.folds, work.seed)
+    folds = folds_of([*labelled.samples, *labelled.others, *labelled.further], config.folds, work.seed)
     own = _kept(labelled.trained, work).of(folds=config.folds)
     for k, held in enumerate(folds):
         rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold if id(sample) in known]
@@ -370,15 +373,15 @@ def _folds(
         settings = _network_settings(config)
         network = training.train_network(rest, settings, work.seed + k, work.over, own.of(**part))
         alone = {
-            name: training.calibrated(replace(network, parts=parts), rest, settings, work.seed + k)
+            name: calibrated(replace(network, parts=parts), rest, settings, work.seed + k)
             for name, parts in PARTS.items()
         }
         for spec in specs:
             here = [sample for sample in held if sample.row.arch == spec]
             for name, judge in {"own": network, **alone}.items():
-                judged[name, spec] += training.judge_network(judge, here)
-            judged["rows", spec] += training.judge_rows(here)
-            judged["bound", spec] += training.judge_bound(here)
+                judged[name, spec] += judge_network(judge, here)
+            judged["rows", spec] += judge_rows(here)
+            judged["bound", spec] += judge_bound(here)
         if dgcnn is not None:
             seen, asked = ([sample for sample in some if sample.row.arch == main] for some in (rest, held))
             judged["dgcnn", main] += _dgcnn_fold(dgcnn, seen, asked, labelled.shape, work, kept.of(**part), k)
@@ -426,15 +429,15 @@ def tuned(
     from gridloom.learn.mappability import training
 
     if config.trials == 0:
-        return training.DgcnnSettings(epochs=config.dgcnn_epochs)
+        return DgcnnSettings(epochs=config.dgcnn_epochs)
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    folds = training.folds_of(samples, config.folds, work.seed + 1)
+    folds = folds_of(samples, config.folds, work.seed + 1)
 
     def trial(asked: optuna.Trial) -> float:
         """Accuracy of one choice of settings on two folds."""
-        settings = training.DgcnnSettings(
+        settings = DgcnnSettings(
             channels=asked.suggest_categorical("channels", [16, 32, 64]),
             layers=asked.suggest_int("layers", 2, 4),
             kept=asked.suggest_categorical("kept", [20, 30, 50]),
@@ -453,13 +456,13 @@ def tuned(
         """The best parameters of all trials."""
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=work.seed))
         # The published settings are the first trial: others have to do better after the short training.
-        usual = training.DgcnnSettings()
+        usual = DgcnnSettings()
         study.enqueue_trial({name: getattr(usual, name) for name in ("channels", "layers", "kept", "dropout", "rate")})
         study.optimize(trial, n_trials=config.trials)
         return dict(study.best_params)
 
     chosen = kept.of(trials=config.trials, epochs=config.dgcnn_epochs, seed=work.seed, on=2).plain("tuning", best)
-    return training.DgcnnSettings(epochs=config.dgcnn_epochs, **chosen)
+    return DgcnnSettings(epochs=config.dgcnn_epochs, **chosen)
 
 
 def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:

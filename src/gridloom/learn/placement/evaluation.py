@@ -11,12 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from gridloom.errors import MissingExtra, OptionError
+from gridloom.errors import MissingExtra, OptionError, install_hint
 from gridloom.learn.placement.cells import Cell, Cells, cell_of
 from gridloom.learn.placement.ground import Case
 from gridloom.learn.placement.guided import GuidedSearch, GuidedSettings, Player, slot_player
@@ -66,11 +67,7 @@ def available(column: str) -> bool:
     """True when a column can be measured: its weights are shipped, and its extra is installed."""
     if column not in _PUBLISHED:
         return True
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        return False
-    return shipped(_PUBLISHED[column]).exists()
+    return find_spec("torch") is not None and shipped(_PUBLISHED[column]).exists()
 
 
 def weights_of(column: str, weights: str | None) -> Path | None:
@@ -218,11 +215,16 @@ def _short(outcome: Outcome | None) -> str:
 
 
 def check_columns(text: str) -> list[str]:
-    """Return the columns of a text separated by plus signs; OptionError for an unknown one."""
+    """Return the columns of a text separated by plus signs; ``all`` are those that can be measured here.
+
+    OptionError for an unknown one, MissingExtra for one that needs torch where there is none.
+    """
     names = list(COLUMNS) if text == "all" else text.split("+")
     for name in names:
         if name not in COLUMNS:
             raise OptionError(f"columns: expected some of {'+'.join(COLUMNS)}, found {name!r}")
+        if text != "all" and name in _PUBLISHED and find_spec("torch") is None:
+            raise MissingExtra(f"column {name!r} needs torch, which is not installed: {install_hint('learn')}")
     return [name for name in COLUMNS if name in names and available(name)]
 
 

@@ -11,21 +11,21 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
 
+from gridloom.learn.placement.amount import TrainingAmount
 from gridloom.learn.placement.cells import Cells
 from gridloom.learn.placement.evaluation import Series, check_columns, measure, summary
 from gridloom.learn.placement.ground import Ground, cases
-from gridloom.learn.placement.published.ppo import PpoConfig
-from gridloom.learn.placement.published.training import Training, TrainingAmount, TrainingConfig
-from gridloom.learn.placement.slots.training import SlotTraining, SlotTrainingConfig
 from gridloom.learn.placement.training_graphs import draw_strict, draw_task
 from gridloom.learn.weights import save
 from gridloom.mappers.settings import check_settings
 from gridloom.run.work import Work
+
+if TYPE_CHECKING:
+    from gridloom.learn.placement.published.training import TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class PpoModelConfig(TrainingAmount):
 class PpoModel:
     """What the registry holds under ``ppo``.
 
-    Importing this module needs torch; the mapper does not.
+    Training needs torch, and so do the columns of published policies; the others do not.
     """
 
     name = "ppo"
@@ -83,6 +83,8 @@ class PpoModel:
         """Train, keep checkpoints in the folder, write the weights and return their description."""
         if config.policy == "slots":
             return self._train_slots(config, work)
+        from gridloom.learn.placement.published.training import Training
+
         training = Training(training_config(config), work.seed, work.folder)
         resumed = work.resume and training.restore()
         training.run(work)
@@ -103,6 +105,8 @@ class PpoModel:
 
     def _train_slots(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
         """Train the policy of the mapper."""
+        from gridloom.learn.placement.slots.training import SlotTraining, SlotTrainingConfig
+
         names = ("iterations", "graphs", "boards", "rate", "entropy")
         settings = SlotTrainingConfig(**{name: getattr(config, name) for name in names})
         training = SlotTraining(settings, work.seed, work.folder)
@@ -126,7 +130,6 @@ class PpoModel:
 
         Costs ``seconds`` for each case, column and seed, and ``exact_seconds`` for each case where ``exact`` is asked.
         """
-        torch.set_num_threads(1)
         series = Series(
             cases=cases(config.ground)[config.first : config.first + config.most],
             columns=check_columns(config.columns),
@@ -142,7 +145,10 @@ class PpoModel:
 
 
 def training_config(config: PpoModelConfig) -> TrainingConfig:
-    """Return the settings of the training itself."""
+    """Return the settings of the training itself; needs torch."""
+    from gridloom.learn.placement.published.ppo import PpoConfig
+    from gridloom.learn.placement.published.training import TrainingConfig
+
     amount = {field.name: getattr(config, field.name) for field in fields(TrainingAmount)}
     return TrainingConfig(**amount, ppo=PpoConfig(rate=config.rate, entropy=config.entropy))
 

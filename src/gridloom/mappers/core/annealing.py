@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.mappers.core.kernels import inlined
+from gridloom.jit import borrowing
 from gridloom.mappers.core.random import RandomState, random_unit, random_word
 
 #: Moves between two temperatures of a schedule with a constant factor.
 STEP = 256
 
 
-@inlined
+@borrowing
 def accepts(rise: int, temperature: float, state: RandomState) -> bool:
     """Whether a move that raises the cost by ``rise`` is accepted (Metropolis); draws only for a rise above 0.
 
@@ -49,7 +49,7 @@ def logarithms() -> Logarithms:
     return Logarithms(np.arange(65) * np.log(2.0), -np.log(middle))
 
 
-@inlined
+@borrowing
 def accepts_by_table(rise: int, temperature: float, table: Logarithms, state: RandomState) -> bool:
     """Whether a move that raises the cost by ``rise`` is accepted (Metropolis), the same on every device.
 
@@ -69,7 +69,7 @@ def accepts_by_table(rise: int, temperature: float, table: Logarithms, state: Ra
     return accepted
 
 
-@inlined
+@borrowing
 def largest_accepted(temperature: float, state: RandomState) -> float:
     """The largest rise of the cost that the next move may have: Metropolis, drawn before the rise is known.
 
@@ -80,14 +80,14 @@ def largest_accepted(temperature: float, state: RandomState) -> float:
     return threshold
 
 
-@inlined
+@borrowing
 def constant_factor(hot: float, cold: float, moves: int) -> float:
     """What the temperature is multiplied by after each STEP moves, so that it falls from ``hot`` to ``cold``."""
     factor: float = (cold / hot) ** (256.0 / max(256, moves))
     return factor
 
 
-@inlined
+@borrowing
 def vpr_factor(share: float, reach: float) -> float:
     """What the temperature is multiplied by when this share of moves was accepted: slowly where most is decided.
 
@@ -103,7 +103,7 @@ def vpr_factor(share: float, reach: float) -> float:
     return 0.8
 
 
-@inlined
+@borrowing
 def vpr_reach(reach: float, share: float, widest: int) -> float:
     """How far moves reach next: so far that about 44 % of them are accepted."""
     return min(max(reach * (0.56 + share), 1.0), np.float64(widest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from gridloom.errors import OptionError
+from gridloom.errors import OptionError, install_hint
 
 Device = Literal["cpu", "gpu", "auto"]
 DEVICES: Final[tuple[Device, ...]] = ("cpu", "gpu", "auto")
@@ -24,7 +24,7 @@ def on_gpu(device: Device) -> bool:
         found = bool(cuda.is_available())
     except ImportError:
         found = False
-        missing = "numba-cuda is not installed; pip install 'gridloom[gpu]'"
+        missing = f"numba-cuda is not installed; {install_hint('gpu')}"
     else:
         missing = "CUDA finds no GPU on this machine"
     if device == "gpu" and not found:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.jit import borrowing, internal
 from gridloom.mappers.core.arrays import Uint64s
-from gridloom.mappers.core.kernels import inlined, internal
 
 RandomState = Uint64s
 
@@ -25,7 +25,7 @@ def random_state(seed: int) -> RandomState:
     return state
 
 
-@inlined
+@borrowing
 def random_word(state: RandomState) -> Any:
     """The next 64 random bits.
 
@@ -38,21 +38,21 @@ def random_word(state: RandomState) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@inlined
+@borrowing
 def random_below(state: RandomState, bound: int) -> int:
     """A whole number from 0 to bound - 1, by multiplication; its bias is below 2**-20 for any array."""
     drawn: Any = np.int64(((random_word(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
     return drawn  # type: ignore[no-any-return]
 
 
-@inlined
+@borrowing
 def random_remainder(state: RandomState, bound: int) -> int:
     """A whole number from 0 to bound - 1, by the remainder of a division."""
     drawn: Any = np.int64(random_word(state) % np.uint64(bound))
     return drawn  # type: ignore[no-any-return]
 
 
-@inlined
+@borrowing
 def random_unit(state: RandomState) -> float:
     """A number from 0 to 1, 1 excluded."""
     drawn: float = np.float64(random_word(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.mappers.budget import Clock
 from gridloom.mappers.core.solver import Answer, Solved, watch
 
@@ -28,7 +28,7 @@ def sat_solvers() -> Any:
     try:
         from pysat import solvers
     except ImportError:
-        raise MissingExtra("mapper 'exact' needs python-sat; install it with: pip install 'gridloom[exact]'") from None
+        raise MissingExtra(f"mapper 'exact' needs python-sat; install it with: {install_hint('exact')}") from None
     return solvers
 
 

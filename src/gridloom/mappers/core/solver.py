@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.mappers.budget import Clock
 from gridloom.mapping.model import Failure
 
@@ -49,7 +49,7 @@ def cp_model() -> Any:
     try:
         from ortools.sat.python import cp_model as module
     except ImportError:
-        raise MissingExtra("mapper 'exact' needs OR-Tools; install it with: pip install 'gridloom[exact]'") from None
+        raise MissingExtra(f"mapper 'exact' needs OR-Tools; install it with: {install_hint('exact')}") from None
     return module
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import borrowing, kernel
 from gridloom.mappers.core.arrays import Bools, Int64s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.elastic.tables import Chains, Sites, Units
 
 

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from gridloom.jit import borrowing, kernel
 from gridloom.mappers.core.arrays import Float64s, Int64s
-from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.elastic.tables import Flows, Switches, Weights
 
 # Directions between switches, in the order of the link table.

@@ -6,7 +6,7 @@ taken out in the next step.
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.jit import borrowing
 from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.route_kernel import group_of
 from gridloom.mappers.modulo.state import Fabric, Loop, Marks, Routes, State, Usage

@@ -15,10 +15,8 @@ its ends are placed; no net is open (``Tree`` is empty).
 
 from __future__ import annotations
 
-from numba import njit
-
+from gridloom.jit import borrowing, compile_kernel
 from gridloom.mappers.core.arrays import Float64s, Int64s
-from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.core.random import RandomState, random_unit
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.overuse_kernel import mark, mark_node, overuse, remember
@@ -70,7 +68,7 @@ def _ready(loop: Loop, state: State, net: int) -> int:
     return ready
 
 
-@inlined
+@borrowing
 def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> None:
     """Open the tree of a net, with all routes that it has so far; ``close_net`` has to follow before the next."""
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
@@ -94,7 +92,7 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
         usage.used[tiles + tile, (cycle + loop.latency[kind, tile]) % ii] += step
 
 
-@inlined
+@borrowing
 def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the routes of all edges of nodes that leave, and those that are to be found anew.
 
@@ -110,7 +108,7 @@ def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
         work.marks.rerouted[edge] = 0
 
 
-@inlined
+@borrowing
 def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
     if work.marks.marked[0] == 0:
@@ -161,7 +159,7 @@ def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node
     end_box(fabric, box)
 
 
-@inlined
+@borrowing
 def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none.
 
@@ -263,7 +261,7 @@ def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state
             after = after + 1 if after + 1 < ii else 0
 
 
-@inlined
+@borrowing
 def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                      present: float) -> int:  # fmt: skip
     """Add what operands cost to get there; returns how many sources are placed.
@@ -301,7 +299,7 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
     return placed
 
 
-@inlined
+@borrowing
 def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
                       present: float) -> int:  # fmt: skip
     """Add what results cost to get to consumers; returns how many are placed.
@@ -394,7 +392,7 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
     marks.leaving[node] = 0
 
 
-@inlined
+@borrowing
 def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, present: float,
                parameters: Parameters) -> None:  # fmt: skip
     """Place a node where its edges cost least; they are not routed yet.
@@ -454,7 +452,7 @@ def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
     return rest if edges > 3 * mine + 2 else other
 
 
-@inlined
+@borrowing
 def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int64s, keep: int,
            present: float) -> bool:  # fmt: skip
     """Route those of the edges that have no route yet; True when all have one.
@@ -493,7 +491,7 @@ def _next_node(tile: Int64s, rank: Float64s, random_state: RandomState, noise: f
     return chosen
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+@compile_kernel(_nrt=False)
 def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, parameters: Parameters, race: Race,
               report: Int64s) -> bool:  # fmt: skip
     """Search from an empty state; True when it ends in a legal one.

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.jit import borrowing
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import borrowing, inlined
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.crossbars.wire_kernel import cross, enter
 from gridloom.mappers.modulo.reach.box_kernel import CLEARED_FILES, CLEARED_TILES, FILES, TILES, clear_all, is_whole
@@ -300,7 +300,7 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
         _offer(fabric, usage, tree, labels, labels.box.files[k], first, last, present)
 
 
-@inlined
+@borrowing
 def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file.
 
@@ -356,7 +356,7 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
     return least
 
 
-@inlined
+@borrowing
 def _cheapest(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> tuple[float, int]:
     """The least price at which a tile can read the value in a cycle, and the storage; (FAR, -1): it cannot."""
     least, where = FAR, -1
@@ -404,7 +404,7 @@ def _meets_itself(
     return False
 
 
-@inlined
+@borrowing
 def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
@@ -450,7 +450,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
                 _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
 
 
-@inlined
+@borrowing
 def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, storage: int,
              present: float) -> None:  # fmt: skip
     """What rests in a storage may rest there for the next cycle, as long as the storage allows.
@@ -478,7 +478,7 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
         labels.run[cycle + 1, after] = labels.run[cycle, storage] + 1
 
 
-@inlined
+@borrowing
 def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box

@@ -31,7 +31,7 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.mappers.budget import Budget, Clock
 from gridloom.mappers.choice import refuse_unsuited
 from gridloom.mappers.core.arrays import Int32s
@@ -150,7 +150,7 @@ def _selection() -> Any:
     try:
         from deap import base, tools
     except ImportError:
-        raise MissingExtra("mapper 'genetic' needs DEAP; install it with: pip install 'gridloom[genetic]'") from None
+        raise MissingExtra(f"mapper 'genetic' needs DEAP; install it with: {install_hint('genetic')}") from None
     return base, tools
 
 

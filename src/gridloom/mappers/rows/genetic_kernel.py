@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import borrowing, copy_row, kernel
 from gridloom.mappers.core.arrays import Int32s
-from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
 from gridloom.mappers.rows.kernel import Graph, State, connect, rip_up
 from gridloom.mappers.rows.problem import LOAD, OP, STORE, Rows
 

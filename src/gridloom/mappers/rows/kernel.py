@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gridloom.jit import borrowing, copy_row, copy_table, kernel
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Int64s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, kernel
 from gridloom.mappers.rows.problem import CONST, OP, STORE, Rows
 
 # Numbers of edges are 64 bits wide wherever they are passed on: one type of argument, one compilation.

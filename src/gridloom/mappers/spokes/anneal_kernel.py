@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.jit import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, internal, kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, makespan, postpone, route, schedule, waiting
 from gridloom.mappers.spokes.problem import Tables
 

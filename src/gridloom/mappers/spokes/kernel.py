@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import borrowing, copy_row, kernel
 from gridloom.mappers.core.arrays import Bools, Int32s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, kernel
 from gridloom.mappers.spokes.problem import Tables
 
 #: The mark of a slot that is empty, a node that is not placed, or a value that is not given.

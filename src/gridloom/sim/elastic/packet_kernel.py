@@ -20,8 +20,8 @@ added to its usage when it changes its state. State is in tables of 64-bit numbe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gridloom.jit import borrowing, kernel
 from gridloom.sim.elastic.natural import natural
 from gridloom.sim.elastic.packet_tables import (
     BUSY,
@@ -105,7 +105,6 @@ from gridloom.sim.elastic.packet_trees import (
     H_SIZE,
     H_WAITING,
     Trees,
-    borrowing,
 )
 
 
@@ -527,7 +526,7 @@ def _resources(agenda: Agenda, network: Network, trees: Trees, link_usage: Words
 # -- the run ----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
     """An agenda on which every unit is looked at in cycle 0."""
     count, resources = len(network.units), len(network.links)
@@ -549,7 +548,7 @@ def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
     return agenda
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def run_packets(
     limits: Limits, network: Network, trees: Trees, tree_table: Words, tree_unit: Words, record: Record
 ) -> int:

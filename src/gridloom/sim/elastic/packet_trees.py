@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Words = NDArray[np.int64]
+from gridloom.jit import borrowing, kernel
 
-#: For functions that only kernels call: they count no references to arrays, which the kernel keeps.
-borrowing = njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+Words = NDArray[np.int64]
 
 # Columns of the table of hops. First what a tree is: the resource that is crossed (-1: a root), the hop before, the
 # first hop after it, the next hop after the same one, the queue behind it (-1: packets arrive), the vectors of a packet
@@ -117,7 +115,7 @@ def _grow(
     return at, count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def grow_trees(
     order: Words, tree: Words, sizes: Words, operand: Words, routes: Routes, places: Places, resources: int
 ) -> Trees:

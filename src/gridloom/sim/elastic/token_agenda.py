@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.sim.elastic.packet_trees import borrowing
+from gridloom.jit import borrowing
 
 Words = NDArray[np.int64]
 

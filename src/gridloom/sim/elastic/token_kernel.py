@@ -15,12 +15,11 @@ the tokens of a packet on its way are counted when someone asks for them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gridloom.dfg.semantics import mix
+from gridloom.jit import borrowing, compile_kernel
 from gridloom.sim.elastic import token_agenda as agendas
-from gridloom.sim.elastic.packet_trees import borrowing
 from gridloom.sim.elastic.token_agenda import Agenda, mark_resource, mark_unit, push
 from gridloom.sim.elastic.token_tables import (
     BUSY,
@@ -453,7 +452,7 @@ def _fire_marked(cycle: int, network: Network, ways: Ways, state: TokenState, pa
     return began
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+@compile_kernel(_nrt=False)
 def run_tokens(first: int, max_cycles: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> int:
     """Run until every unit has reached its goal or nothing moves any more; returns the cycles.
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gridloom.dfg.semantics import mix
+from gridloom.jit import checked_kernel
 
 Words = NDArray[np.int64]
 
 _PART_BITS: Final = 40
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def token(value: int, number: int, part: int = 0) -> int:
     """Token ``number`` of a part of the firing whose result is ``value``.
 
@@ -24,7 +24,7 @@ def token(value: int, number: int, part: int = 0) -> int:
     return mix(value, number + (part << _PART_BITS))
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def run_untimed(
     goals: Words,
     salts: Words,

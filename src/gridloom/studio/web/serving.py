@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from gridloom.errors import MissingExtra, OptionError
+from gridloom.errors import MissingExtra, OptionError, install_hint
 from gridloom.studio.session import Session
 from gridloom.studio.web.guard import new_token
 
@@ -38,8 +38,15 @@ class StudioServer:
         self._server = self._uvicorn.Server(config)
 
     def run(self, ready: Callable[[str], None] = lambda _address: None) -> None:
-        """Serve until Ctrl-C; ``ready`` hears the address once the port is open."""
-        ready(self.address)
+        """Serve until Ctrl-C; ``ready`` hears the address once the server listens."""
+        started = self._server.startup
+
+        async def start(sockets: list[socket.socket] | None = None) -> None:
+            await started(sockets=sockets)
+            if self._server.started:
+                ready(self.address)
+
+        self._server.startup = start
         try:
             self._server.run(sockets=[self._socket])
         finally:
@@ -81,7 +88,5 @@ def _libraries() -> Any:
         import uvicorn
         import websockets  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(
-            f"the studio needs {error.name}, which is not installed: pip install 'gridloom[studio]'"
-        ) from None
+        raise MissingExtra(f"the studio needs {error.name}, which is not installed: {install_hint('studio')}") from None
     return uvicorn

@@ -106,5 +106,5 @@ def test_the_processor_needs_no_gpu_library(monkeypatch):
     monkeypatch.delattr("numba.cuda", raising=False)
     assert not devices.on_gpu("cpu")
     assert not devices.on_gpu("auto")
-    with pytest.raises(OptionError, match=r"numba-cuda is not installed; pip install 'gridloom\[gpu\]'"):
+    with pytest.raises(OptionError, match=r"numba-cuda is not installed; pip install '.\[gpu\]'"):
         devices.on_gpu("gpu")

@@ -10,8 +10,8 @@ from tests.random_cases import loop_graph
 
 from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
+from gridloom.jit import kernel
 from gridloom.mappers.core.arrays import Float64s
-from gridloom.mappers.core.kernels import kernel
 from gridloom.mappers.modulo.initial.arrays import Ground, Placement, Scratch
 from gridloom.mappers.modulo.initial.cost_kernel import net_cost
 from gridloom.mappers.modulo.initial.placement import InitialPlacement, initial_places

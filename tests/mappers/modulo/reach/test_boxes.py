@@ -10,8 +10,8 @@ from tests.random_cases import loop_graph
 
 from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
+from gridloom.jit import kernel
 from gridloom.mappers.budget import Budget
-from gridloom.mappers.core.kernels import kernel
 from gridloom.mappers.modulo.modulo import ModuloConfig, modulo
 from gridloom.mappers.modulo.problem import ModuloProblem, Registers
 from gridloom.mappers.modulo.reach.box_kernel import (

@@ -1,6 +1,6 @@
 """The C compiler: finds clang, runs it in a temporary folder within limits, and returns LLVM IR as text.
 
-clang comes with the PyPI package ``ziglang`` (``pip install 'gridloom[c]'``); the environment's ``GRIDLOOM_CLANG``
+clang comes with the PyPI package ``ziglang`` (the extra ``c``); the environment's ``GRIDLOOM_CLANG``
 names another one. The target is a fixed 32-bit one, so that an index is as wide as a word of the array and the graph
 does not depend on the machine: ``long`` and pointers have 32 bits. Nothing of the source is executed.
 """
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.includes import check_directives, check_included
 from gridloom.frontend.processes import stop
 from gridloom.text_file import read_text
@@ -119,7 +119,7 @@ def find_compiler() -> Compiler:
     zig = _zig()
     if zig is None:
         raise MissingExtra(
-            "C sources need clang: pip install 'gridloom[c]', or let the environment's GRIDLOOM_CLANG name a clang"
+            f"C sources need clang: {install_hint('c')}, or let the environment's GRIDLOOM_CLANG name a clang"
         )
     return Compiler((str(zig), "cc"), True)
 

@@ -15,7 +15,7 @@ import re
 import struct
 from typing import Any, Final
 
-from gridloom.errors import MissingExtra, SourceError
+from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.ir import (
     Argument,
     Block,
@@ -57,7 +57,7 @@ def read_module(text: str, where: str) -> Module:
     try:
         import llvmlite.binding as llvm
     except ImportError:
-        raise MissingExtra("C sources need llvmlite: pip install 'gridloom[c]'") from None
+        raise MissingExtra(f"C sources need llvmlite: {install_hint('c')}") from None
     try:
         parsed = llvm.parse_assembly(text)
     except RuntimeError as error:
@@ -65,7 +65,7 @@ def read_module(text: str, where: str) -> Module:
         version = ".".join(map(str, llvm.llvm_version_info[:2]))
         raise SourceError(
             f"the compiler's IR cannot be read: {first}; a clang newer than llvmlite's LLVM {version} may write what "
-            "that does not know: pip install 'gridloom[c]' brings a pair that fits",
+            f"that does not know: {install_hint('c')} brings a pair that fits",
             where=where,
         ) from None
     module = _Reader(parsed, where).module()

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gridloom.jit import checked_kernel
 from gridloom.mappers.spokes.kernel import NONE, arrival, deadline
 from gridloom.mappers.spokes.problem import Tables
 
@@ -89,7 +89,7 @@ class Rules(NamedTuple):
     carried: bool
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> None:
     """Compute the legal slots of the next node of each chosen board; a board without one is over.
 
@@ -130,7 +130,7 @@ def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> No
                 break
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
     """Apply the rule of tile memory: a node with a variable goes to the variable, or where there is room for it."""
     home = NONE
@@ -143,7 +143,7 @@ def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
             boards.mask[b, t * ii : t * ii + ii] = False
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None:
     """Remove slots that are too late for readers that are placed already: only readers of a carried value can be."""
     hurried = False
@@ -160,7 +160,7 @@ def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None
                 boards.mask[b, t * ii + s] = False
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, scratch: Ints) -> bool:
     """Compute the issue cycles of all placed nodes again; False: a carried value comes too late.
 
@@ -196,7 +196,7 @@ def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int
     return False
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
     """Return the cycle of the last result that node n waits for, among predecessors that are placed; 0 without one."""
     last = 0
@@ -207,7 +207,7 @@ def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
     return last
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _put_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, nodes: Ints, places: Ints, chosen: Flags
 ) -> None:
@@ -249,7 +249,7 @@ def _put_all(
         reward[b] = -rules.cycles * cost - rules.tiles * new_tile
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints, limit: int) -> None:
     """Take one action (slot) on every board that is not over, then compute the mask of its next node.
 
@@ -285,7 +285,7 @@ def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints,
             over[b] = STUCK
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def reset(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, which: Flags, nodes: Ints, slots: Ints, floor: int
 ) -> None:
@@ -320,7 +320,7 @@ def reset(
                 boards.over[b] = COMPLETE
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def uniform(boards: Boards, random: Floats, action: Ints) -> None:
     """Choose a legal slot for every board that is not over, by one random number per board.
 
@@ -351,7 +351,7 @@ class Ranked(NamedTuple):
     others: Ints
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def shortlist(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, actions: Ints, features: Floats, legal: Flags
 ) -> None:
@@ -375,7 +375,7 @@ def shortlist(
     _describe_all(tables, tail, rules, boards, ranked, actions, legal, features)
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: Ints) -> int:
     """List the placed other operands of the readers of n as rows (tile, result, tail of the reader); returns how many.
 
@@ -395,7 +395,7 @@ def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: 
     return count
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _rank_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
 ) -> None:
@@ -454,7 +454,7 @@ def _rank_all(
             ranked.due[b, k], ranked.far[b, k] = dues[slot // ii], fars[slot // ii]
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def _describe_all(
     tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags, rows: Floats
 ) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from gridloom.errors import OptionError
+from gridloom.learn.placement.amount import Kind
 from gridloom.learn.placement.published.boards import BoardBatch
 from gridloom.learn.placement.published.kernel import FEATURES
 from gridloom.mappers.spokes.kernel import NONE
 from gridloom.mappers.spokes.problem import SpokesProblem
 
 Arrays = dict[str, NDArray[Any]]
-Kind = Literal["slots", "attention", "mlp", "state", "gga"]
 
 #: How many candidate slots a step considers.
 CANDIDATES: Final = 32

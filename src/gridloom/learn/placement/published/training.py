@@ -11,18 +11,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
+from gridloom.learn.placement.amount import Kind, TrainingAmount
 from gridloom.learn.placement.checkpoint import Checkpointed
 from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
 from gridloom.learn.placement.published.ppo import Episode, PpoConfig, collect, improve, play
 from gridloom.learn.placement.published.pricing import INCOMPLETE, prices
-from gridloom.learn.placement.published.torch_policies import Kind, Policy, make_policy
+from gridloom.learn.placement.published.torch_policies import Policy, make_policy
 from gridloom.learn.placement.training_graphs import Task, draw_strict, draw_task
 from gridloom.learn.weights import load, shipped
 from gridloom.mappers.settings import check_settings
@@ -42,21 +43,6 @@ def _lacking(batch: BoardBatch) -> NDArray[np.float32]:
     found, boards = prices(batch), batch.boards
     lack = np.where(found < INCOMPLETE, found - boards.cycles, 0.0)
     return (-_STUCK / 4 * np.log2(1 + lack / _STUCK)).astype(np.float32)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingAmount:
-    """Which policy is trained, and on how much."""
-
-    #: ``slots``, the mapper's; ``gga``, the published actor; ``state``, MLPs over the published state; ``attention``
-    #: and ``mlp`` over a shortlist of slots.
-    policy: Kind = "slots"
-    #: Level of the arrays that ``gga``, ``state``, ``attention`` and ``mlp`` are trained on; ``slots`` has both.
-    level: Literal["paper", "strict"] = "paper"
-    iterations: int = 900
-    #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
-    graphs: int = 8
-    boards: int = 16
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.jit import borrowing
 from gridloom.mappers.core.arrays import Bools, Int32s
-from gridloom.mappers.core.kernels import borrowing
 from gridloom.mappers.spokes.kernel import NONE, arrival, deadline, direction_of, instructions_on
 from gridloom.mappers.spokes.problem import Tables
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gridloom.jit import compile_internal, kernel
 from gridloom.learn.placement.slots.board_kernel import (
     BOUND,
     CLASHES,
@@ -33,7 +33,6 @@ from gridloom.learn.placement.slots.board_kernel import (
     survey,
 )
 from gridloom.mappers.core.arrays import Bools, Int32s, Uint8s
-from gridloom.mappers.core.kernels import kernel
 from gridloom.mappers.spokes.anneal_kernel import price_of
 from gridloom.mappers.spokes.kernel import NONE, makespan
 from gridloom.mappers.spokes.problem import Tables
@@ -52,7 +51,7 @@ WIDE, SECOND = 32, 16
 #: Nodes times slots of a board that is played in about a tenth of a second.
 SOON = 100_000
 
-_fast = njit(nogil=True, error_model="numpy", fastmath=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_fast = compile_internal(_nrt=False, fastmath=True)
 
 
 class Net(NamedTuple):

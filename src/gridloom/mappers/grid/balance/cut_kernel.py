@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.jit import int64, internal, kernel
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import int64, internal, kernel
 
 #: More than any cost; sums of it stay below 2**63.
 INFINITE = 1 << 40

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.jit import borrowing, copy_row, int64, kernel
 from gridloom.mappers.core.annealing import accepts, vpr_factor, vpr_reach
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, inlined, int64, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state, random_word
 from gridloom.mappers.grid.place.tables import Graph, Grid
 
@@ -69,7 +69,7 @@ def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> in
     return cost // 2
 
 
-@inlined
+@borrowing
 def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
     """What moving node a from ``here`` to ``there`` costs; its edge with b, which it swaps with, stays as it is."""
     delta = 0
@@ -84,7 +84,7 @@ def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph,
     return delta
 
 
-@inlined
+@borrowing
 def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: Graph, grid: Grid) -> int:
     """The tile that a move tries for node a: in reach of where it is, or beside a node it is connected to.
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.jit import internal, kernel
 from gridloom.mappers.core.arrays import Bools, Float64s, Int32s
-from gridloom.mappers.core.kernels import internal, kernel
 
 
 class Part(NamedTuple):

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kernel
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, inlined, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move
@@ -164,7 +164,7 @@ def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int
     return over
 
 
-@inlined
+@borrowing
 def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules) -> tuple[int, int]:
     """The least and the largest number of links that edge e may have where its ends are; empty: no way.
 
@@ -355,7 +355,7 @@ def _attempt(
     return False, 0, 0
 
 
-@inlined
+@borrowing
 def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
     lost = 0

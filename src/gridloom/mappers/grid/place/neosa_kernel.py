@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.jit import borrowing, internal, kernel
 from gridloom.mappers.core.annealing import Logarithms, accepts_by_table
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import inlined, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_state
 from gridloom.mappers.grid.place.tables import Graph, Grid
 
@@ -42,7 +42,7 @@ def wirelength(position: Int32s, starts: Int32s, neighbour: Int32s, hops: NDArra
     return cost // 2
 
 
-@inlined
+@borrowing
 def _wires(a: int, here: int, b: int, position: Int32s, graph: Graph, grid: Grid) -> int:
     """Hops beyond the first of node a's edges, from tile ``here``; those with its partner b do not change."""
     cost = 0

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kernel
 from gridloom.mappers.core.annealing import STEP, constant_factor, largest_accepted
 from gridloom.mappers.core.arrays import Int32s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, copy_row, copy_table, int64, internal, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_state
 from gridloom.mappers.grid.place.anneal_kernel import draw_tile
 from gridloom.mappers.grid.place.tables import Edges, Graph, Grid, Move

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gridloom.jit import borrowing, int64, internal, kernel
 from gridloom.mappers.core.arrays import Float64s, Int16s, Int32s, Uint8s
-from gridloom.mappers.core.kernels import borrowing, int64, internal, kernel
 
 _FAR = 1e300
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.jit import borrowing
 from gridloom.mappers.modulo.state import Usage
 
 #: The price of what cannot be reached.

@@ -12,7 +12,7 @@ cycle, and what it writes into a register is there in the next.
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.jit import borrowing
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.state import Fabric, Labels, Tree, Usage
 

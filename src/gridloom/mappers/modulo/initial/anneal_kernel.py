@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import borrowing, kernel
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import borrowing, kernel
 from gridloom.mappers.core.random import RandomState, random_below, random_unit
 from gridloom.mappers.modulo.initial.arrays import Ground, Placement, Scratch
 from gridloom.mappers.modulo.initial.cost_kernel import net_cost, put, take_out, tie_cost

@@ -11,7 +11,7 @@ Cost: the square of the number of readers for a net.
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.jit import borrowing
 from gridloom.mappers.modulo.initial.arrays import Ground, Placement, Scratch
 from gridloom.mappers.modulo.state import Loop
 

@@ -7,7 +7,7 @@ tiles of the box read, whose prices have to be cleared with those of the box. On
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing
+from gridloom.jit import borrowing
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR
 from gridloom.mappers.modulo.state import Box, Fabric, Labels
 

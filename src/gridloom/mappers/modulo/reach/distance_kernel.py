@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import kernel
 from gridloom.mappers.core.arrays import Int16s, Int64s
-from gridloom.mappers.core.kernels import kernel
 
 
 @kernel

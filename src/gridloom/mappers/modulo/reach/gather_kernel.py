@@ -5,7 +5,7 @@ The steps are those of :mod:`gridloom.mappers.modulo.route_kernel`, read from th
 
 from __future__ import annotations
 
-from gridloom.mappers.core.kernels import borrowing, inlined
+from gridloom.jit import borrowing
 from gridloom.mappers.modulo.crossbars.price_kernel import FAR, price
 from gridloom.mappers.modulo.crossbars.wire_kernel import cross_back, enter_back
 from gridloom.mappers.modulo.reach.box_kernel import FILES, TILES
@@ -28,7 +28,7 @@ def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float
     return least if file < 0 else min(least, float(labels.write[cycle, file]))
 
 
-@inlined
+@borrowing
 def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int, present: float) -> None:
     """The price of what rests in a storage from a cycle to the next, from the price there."""
     tiles, following = fabric.tiles, (cycle + 1) % fabric.ii
@@ -41,7 +41,7 @@ def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int
         labels.best[cycle, storage] = rest + price(usage, tiles + after, following, base, present)
 
 
-@inlined
+@borrowing
 def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gridloom.jit import checked_kernel, kernel
 from gridloom.mappers.core.arrays import Int64s
-from gridloom.mappers.core.kernels import kernel
 
 _NONE = -(1 << 28)
 
 
-@njit(cache=True, nogil=True)
+@checked_kernel
 def close_distances(table: Int64s) -> None:
     """Turn lengths of arcs into lengths of longest paths, in place (Floyd and Warshall). O(n^3).
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.jit import borrowing, kernel
 from gridloom.mappers.core.arrays import Float64s, Int64s
-from gridloom.mappers.core.kernels import borrowing, kernel
 
 _NONE = -(1 << 28)
 # Periods by which a node may move later in one step.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.jit import int64, internal, kernel
 from gridloom.mappers.core.arrays import Bools, Int64s, Uint8s, Uint64s
-from gridloom.mappers.core.kernels import int64, internal, kernel
 
 
 class Relations(NamedTuple):

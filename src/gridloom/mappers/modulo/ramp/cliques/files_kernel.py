@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gridloom.jit import internal
 from gridloom.mappers.core.arrays import Int64s, Uint64s
-from gridloom.mappers.core.kernels import internal
 
 
 class Files(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom.jit import copy_row, int64, internal, kernel
 from gridloom.mappers.core.arrays import Int64s, Uint8s
-from gridloom.mappers.core.kernels import copy_row, int64, internal, kernel
 from gridloom.mappers.modulo.ramp.cliques.compatibility_kernel import Graph, count_conflicts, draw, joined
 from gridloom.mappers.modulo.ramp.cliques.files_kernel import Clique, Files, full_slot, hold, short
 
