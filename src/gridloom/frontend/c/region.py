@@ -17,6 +17,7 @@ from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
 from gridloom.frontend.c.source.names import iterations
+from gridloom.frontend.c.trips import Test, bits_of, last_visit, signed
 
 
 @dataclass(frozen=True)
@@ -290,11 +291,17 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
     return b.value if following.opcode == "add" else -b.value
 
 
+def word_step(region: Region, phi: Instruction) -> int | None:
+    """:func:`constant_step` of a counter of at least a word; None for a narrower one, which may wrap around."""
+    return constant_step(region, phi) if bits_of(phi.type) >= 32 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Trip:
     """What decides the number of iterations: a counter from ``start`` to ``bound`` by ``step``.
 
-    ``extra`` is added to the distance before it is divided; ``exact`` says that the counter meets its bound.
+    ``extra`` is added to the distance before it is divided; ``exact`` says that the counter meets its bound. Both
+    describe a counter that does not wrap around before; ``constant`` is right for one that does.
     """
 
     start: Value
@@ -302,12 +309,13 @@ class Trip:
     step: int
     extra: int
     exact: bool
+    #: The number of iterations; None where the ends are no numbers, or the loop does not end.
+    constant: int | None
 
-    def number(self, start: int, bound: int) -> int:
-        """The number of iterations between two numbers."""
-        rounding = 0 if self.exact else abs(self.step) - 1
-        distance = (bound - start) * (1 if self.step > 0 else -1) + self.extra + rounding
-        return max(distance // abs(self.step), 0)
+    @property
+    def is_word(self) -> bool:
+        """True where the counter and both ends are words, whose differences wrap around as those of the counter do."""
+        return self.start.type == self.bound.type == "i32"
 
 
 def trip_parts(region: Region) -> Trip | None:
@@ -327,9 +335,20 @@ def trip_parts(region: Region) -> Trip | None:
     stops = region.blocks[region.exiting].terminator.targets[0] not in region.loop.blocks
     exact = condition.predicate in ("eq", "ne")
     inclusive = 0 if exact else _inclusive(condition.predicate, stops)
-    top = region.exiting == region.loop.header and bool(region.after_exit)
-    extra = ((0 if top else step) - ahead) * (1 if step > 0 else -1) + inclusive
-    return Trip(start, bound, step, extra, exact)
+    partial = leaves_early(region)
+    extra = ((0 if partial else step) - ahead) * (1 if step > 0 else -1) + inclusive
+    constant = None
+    if isinstance(start, Constant) and isinstance(bound, Constant):
+        test = Test(condition.predicate, swapped=value is b, stops=stops)
+        visit = last_visit(test, lambda number: _tested(value, phi, number), (start, step), bound)
+        constant = None if visit is None else visit + (0 if partial else 1)
+    return Trip(start, bound, step, extra, exact, constant)
+
+
+def leaves_early(region: Region) -> bool:
+    """True for a loop whose last visit does only the part of an iteration that stands before the exit."""
+    after = (item for name in region.after_exit for item in region.blocks[name].instructions)
+    return any(_has_work(item) for item in after)
 
 
 def trip_count(region: Region) -> str:
@@ -340,6 +359,8 @@ def trip_count(region: Region) -> str:
     parts = trip_parts(region)
     if parts is None:
         return ""
+    if parts.constant is not None:
+        return str(parts.constant)
     return iterations(parts.start, parts.bound, parts.step, parts.extra, exact=parts.exact)
 
 
@@ -356,6 +377,20 @@ def _ahead(value: Value, phi: Instruction) -> int | None:
     inner = _ahead(value.operands[0], phi)
     added = value.operands[1].value * (1 if value.opcode == "add" else -1)
     return None if inner is None else inner + added
+
+
+def _tested(value: Value, phi: Instruction, number: int) -> int:
+    """What a tested value is where its counter is ``number``: signed in its own width, as LLVM computes it."""
+    if value is phi:
+        return number
+    assert isinstance(value, Instruction)
+    inner = _tested(value.operands[0], phi, number)
+    if value.opcode in ("sext", "zext"):
+        bits = bits_of(value.operands[0].type)
+        return inner & ((1 << bits) - 1) if value.opcode == "zext" else inner
+    added = value.operands[1]
+    assert isinstance(added, Constant)
+    return signed(inner + added.value if value.opcode == "add" else inner - added.value, bits_of(value.type))
 
 
 def _inclusive(predicate: str, stops: bool) -> int:
