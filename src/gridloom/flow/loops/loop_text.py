@@ -16,7 +16,8 @@ from gridloom.transform.words24.narrowing import assumed
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
-    from gridloom.frontend.c import COptions
+    from gridloom.flow.source.c_loops import CReference
+    from gridloom.frontend.c import CLoop, COptions
     from gridloom.frontend.c.llvm.ir import Module
     from gridloom.frontend.python.kernel import PythonKernel
 
@@ -91,7 +92,16 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
         span = loop.region.loop.span
         first = loop.region.loop.function.line or span.start
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
-        rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor * spec.jam))
+        given = _reference(loop, module, path, options, factor)
+        rows.append(
+            Alternative(
+                label=_LABELS[reduced],
+                dfg=loop.dfg,
+                text=lines,
+                copies=factor * spec.jam,
+                reference=given,
+            )
+        )
     rows = _distinct(rows)
     if spec.unroll != AUTO or spec.jam > 1 or spec.interchange or spec.flatten:
         return _unrolled(rows, spec, options.memory)
@@ -107,7 +117,9 @@ def _exchanged(rows: list[Alternative], module: Module, path: Path, options: COp
         loop = pick(module, path, replace(options, reduced=True, unroll=1, interchange=True))
     except SourceError:
         return []
-    return [replace(rows[0], dfg=loop.dfg, copies=1, label="reduced, exchanged with the loop around")]
+    given = _reference(loop, module, path, replace(options, interchange=True))
+    label = "reduced, exchanged with the loop around"
+    return [replace(rows[0], dfg=loop.dfg, copies=1, label=label, reference=given)]
 
 
 def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
@@ -123,8 +135,18 @@ def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptio
         except SourceError:
             break
         label = f"reduced, {factor} iterations of the loop around side by side"
-        found.append(replace(rows[0], dfg=loop.dfg, copies=factor, label=label))
+        given = _reference(loop, module, path, replace(options, jam=factor))
+        found.append(replace(rows[0], dfg=loop.dfg, copies=factor, label=label, reference=given))
     return found
+
+
+def _reference(loop: CLoop, module: Module, path: Path, options: COptions, unroll: int = 1) -> CReference:
+    """Return what runs the source of a loop beside its graph."""
+    from gridloom.flow.source.c_loops import exchanged_reference, reference_of
+
+    if options.interchange:
+        return exchanged_reference(module, str(path), loop, unroll)
+    return reference_of(module, str(path), loop, options.jam, unroll)
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
@@ -155,7 +177,13 @@ def _unrolled(rows: list[Alternative], spec: LoopSpec, memory: Memory) -> list[A
     from gridloom.frontend.loops.unroll import unrolled
 
     return [
-        replace(row, dfg=unrolled(row.dfg, factor), copies=factor, label=f"{row.label}, {factor} iterations in one")
+        replace(
+            row,
+            dfg=unrolled(row.dfg, factor),
+            copies=factor,
+            label=f"{row.label}, {factor} iterations in one",
+            reference=None if row.reference is None else row.reference.unrolled(factor),
+        )
         if factor > 1
         else row
         for factor in _FACTORS
