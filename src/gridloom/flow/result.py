@@ -51,7 +51,8 @@ class Verified:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data."""
-        return {"legal": self.legal, "simulated": self.simulated, "compared_with": self.compared_with}
+        more = {"not_compared": self.not_compared} if self.not_compared else {}
+        return {"legal": self.legal, "simulated": self.simulated, "compared_with": self.compared_with, **more}
 
 
 @dataclass(frozen=True, kw_only=True)

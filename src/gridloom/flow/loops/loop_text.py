@@ -69,12 +69,15 @@ def read_loop(text: str, memory: Memory) -> list[Alternative]:
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
     """Return the graphs of a decorated function, with its text; None for a function that was typed into a prompt."""
+    from gridloom.flow.source.python_kernels import KernelReference
+
     path = Path(kernel.file)
     rows = []
     for reduced in (True, False):
         dfg, lines = kernel.graph_and_lines(memory=memory, reduced=reduced)
         text = _text(path, kernel.line, kernel.last_line, lines) if path.is_file() else None
-        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text))
+        given = KernelReference(kernel=kernel, memory=memory)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, reference=given))
     return _distinct(rows)
 
 
@@ -151,6 +154,7 @@ def _reference(loop: CLoop, module: Module, path: Path, options: COptions, unrol
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
     """Return the graphs and the text of a Python kernel."""
+    from gridloom.flow.source.python_kernels import KernelReference
     from gridloom.frontend.python.kernel import chosen
 
     kernel = chosen(spec)
@@ -161,7 +165,8 @@ def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
             memory=spec.memory or memory, sizes=spec.sizes, unroll=factor, reduced=reduced
         )
         text = _text(spec.path, kernel.line, kernel.last_line, lines)
-        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, copies=factor))
+        given = KernelReference(kernel=kernel, memory=spec.memory or memory, sizes=spec.sizes, copies=factor)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, copies=factor, reference=given))
     return _unrolled(_distinct(rows), spec, spec.memory or memory)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gridloom.frontend.c.function.host import Host, global_key
 from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.llvm.ir import Argument, Function, Global, Instruction
+from gridloom.frontend.c.llvm.ir import Argument, Function, Global, Instruction, Value
 from gridloom.frontend.c.llvm.layout import Layout
 
 #: Bytes of an object that a pointer leads into, and where in it: an index may be negative.
@@ -58,12 +58,24 @@ def element_types(function: Function) -> dict[str, str]:
         for item in block.instructions:
             if item.opcode not in ("load", "store"):
                 continue
-            place: Any = item.operands[-1]
-            while isinstance(place, Instruction) and place.opcode in ("getelementptr", "phi", "select", "freeze"):
-                place = place.operands[1 if place.opcode == "select" else 0]
-            if isinstance(place, Argument | Global):
-                found.setdefault(place.name, item.type if item.opcode == "load" else item.operands[0].type)
+            kind = item.type if item.opcode == "load" else item.operands[0].type
+            for base in _bases(item.operands[-1]):
+                found.setdefault(base.name, kind)
     return found
+
+
+def _bases(pointer: Value) -> Iterator[Argument | Global]:
+    """The parameters and globals that a pointer may be counted from."""
+    work, seen = [pointer], set()
+    while work:
+        value = work.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Argument | Global):
+            yield value
+        elif isinstance(value, Instruction) and value.opcode in ("getelementptr", "phi", "select", "freeze"):
+            work += value.operands[:1] if value.opcode == "getelementptr" else value.operands
 
 
 def _drawn(

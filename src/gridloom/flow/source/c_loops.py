@@ -44,6 +44,8 @@ from gridloom.frontend.c.region import leaves_early
 _LIMIT: Final = 20_000
 #: What streams bring in an iteration in which the loop does not touch their element.
 _UNTOUCHED: Final = 77
+#: Entries into the loop that are compared in each run before others are left out.
+_FIRST: Final = 4
 #: The number of a nest's inner loop among the loops that tell of themselves.
 _INNER: Final = 1
 _SIDES: Final = ("by the graph", "by the source")
@@ -87,7 +89,7 @@ class CReference:
         watch.blocks = {name: host.code.block_number(plan.loop.function, name) for name in plan.loop.blocks}
         elements = element_types(entry)
         for memory, arguments in draw(host, entry, elements, seed):
-            watch.memory = memory
+            watch.begin(memory)
             try:
                 host.run(memory, entry, arguments, watch.hooks(), _LIMIT, watch.counts)
             except _Enough:
@@ -155,6 +157,8 @@ class _Watch:
         self.snapshot: tuple[int, Sequence[Any], Words] | None = None
         #: Access -> iteration -> what stood there before the loop, and what it stored.
         self.seen: dict[int, dict[int, tuple[int, int]]] = {}
+        #: How often the loop was entered in this run, and whether this time is compared.
+        self.entered, self.follows = 0, False
         #: How often the inner loop of a nest was entered.
         self.entries = 0
         inside = [value for value in self.graph.liveins.values() if self._is_read_inside(value)]
@@ -186,12 +190,22 @@ class _Watch:
         liveins: dict[str, int] = {}
         for (name, value), number in zip(self.graph.liveins.items(), values):
             liveins |= self.graph.words_of(name, word_of(value, number))
-        binding = Binding()
-        if not self.graph.streams:
-            binding = bind(self.graph, values[len(self.graph.liveins) :], self.memory)
-        before = binding.image(self.memory)
+        binding, before = Binding(), None
+        if wanted := self.is_wanted():
+            if not self.graph.streams:
+                binding = bind(self.graph, values[len(self.graph.liveins) :], self.memory)
+            before = binding.image(self.memory)
+        self.entered += 1
         self.launch = Launch(binding, liveins, (), before, [self.counts[k] for k in self.blocks.values()], sides=_SIDES)
-        self.snapshot, self.seen, self.entries = None, {}, 0
+        self.snapshot, self.seen, self.entries, self.follows = None, {}, 0, wanted
+
+    def begin(self, memory: Memory) -> None:
+        """Begin a run of the function on a memory."""
+        self.memory, self.entered = memory, 0
+
+    def is_wanted(self) -> bool:
+        """Whether an entry into the loop is compared: the first few of a run, then those that are powers of two."""
+        return self.entered < _FIRST or self.entered & (self.entered - 1) == 0
 
     def enter_inner(self, values: Sequence[Any]) -> None:
         """Count an entry into the inner loop of a nest."""
@@ -214,12 +228,14 @@ class _Watch:
         """Whether to leave the loop, after as many iterations as are compared."""
         assert self.launch is not None
         done = self.done()
-        if self.copies > 1 and done > 0 and done % self.copies == 0:
+        if self.follows and self.copies > 1 and done > 0 and done % self.copies == 0:
             self.snapshot = done, left, self.launch.binding.image(self.memory)
         return done >= self.most
 
     def see(self, access: int, address: int, value: Any) -> None:
         """Note what an access of a stream found and what it leaves."""
+        if not self.follows:
+            return
         item = self.accesses[access]
         kind = item.type if item.opcode == "load" else item.operands[0].type
         iteration = self.visits()[self.plan.loop.header] - 1
@@ -231,7 +247,8 @@ class _Watch:
     def leave(self, way: int, left: Sequence[Any]) -> None:
         """Compare what the loop leaves. SimulationError where the graph leaves something else."""
         launch = self.launch
-        assert launch is not None
+        if launch is None or not self.follows:
+            return
         done = self.done()
         after = launch.binding.image(self.memory)
         if done % self.copies:
@@ -333,6 +350,9 @@ class _JamWatch(_Watch):
         if not self.group:
             self.first = self.launch
 
+    def is_wanted(self) -> bool:
+        return not self.group and super().is_wanted()
+
     def leave(self, way: int, left: Sequence[Any]) -> None:
         self.group.append((self.done(), left))
         if len(self.group) < self.plan.jam:
@@ -340,7 +360,8 @@ class _JamWatch(_Watch):
         iterations = {done for done, _ in self.group}
         values = [row for _, row in self.group]
         self.group.clear()
-        assert self.first is not None
+        if self.first is None or self.first.before is None:
+            return
         if self.first.binding.refused:
             self.reason = self.first.binding.refused
         elif len(iterations) == 1 and iterations != {0}:
@@ -357,7 +378,8 @@ class _ExchangedWatch(_Watch):
         return [self.plan.mark]
 
     def leave(self, way: int, left: Sequence[Any]) -> None:
-        assert self.launch is not None
+        if self.launch is None or not self.follows:
+            return
         visits = self.visits()
         length, total = visits[self.plan.loop.header], visits[self.plan.loop.children[0].header]
         if not total or length % self.copies:
@@ -365,7 +387,7 @@ class _ExchangedWatch(_Watch):
         if self.launch.binding.refused:
             self.reason = self.launch.binding.refused
             return
-        if total > 8 * MOST_OPERATIONS // max(len(self.graph.dfg.nodes), 1):
+        if total > 2 * MOST_OPERATIONS // max(len(self.graph.dfg.nodes), 1):
             self.reason = f"the nest runs {total} iterations"
             return
         after = self.launch.binding.image(self.memory)

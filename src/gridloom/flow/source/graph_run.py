@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from gridloom.dfg.interpreter import Interpreter, OutOfBounds, Stimulus, Words
 from gridloom.dfg.model import Dfg, Node
 from gridloom.sim.windows import Window, WindowRun
@@ -18,19 +20,17 @@ class WindowInterpreter(Interpreter):
     def __init__(self, dfg: Dfg) -> None:
         super().__init__(dfg)
         self.windows: Mapping[str, Window] = {}
-        self.words: list[int] = []
+        self.words = np.zeros(0, dtype=np.int64)
 
     def run_on(self, stimulus: Stimulus, windows: Mapping[str, Window], memory: Words) -> WindowRun:
         """Run the graph; the memory given is not changed. SimulationError for a store outside its window."""
-        self.windows, self.words = windows, memory.tolist()
+        self.windows, self.words = windows, memory.copy()
         seen = self.run(stimulus)
-        left = memory.copy()
-        left[:] = self.words
-        return WindowRun(liveouts=seen.liveouts, memory=left, cycles=0, trap=None)
+        return WindowRun(liveouts=seen.liveouts, memory=self.words, cycles=0, trap=None)
 
     def _load(self, node: Node, address: int, iteration: int, memory: dict[str, Words]) -> int:
         window = self.windows[node.array or ""]
-        return self.words[window.base + address] if window.low <= address < window.high else _ANYTHING
+        return int(self.words[window.base + address]) if window.low <= address < window.high else _ANYTHING
 
     def _store(self, node: Node, address: int, value: int, iteration: int, memory: dict[str, Words]) -> None:
         window = self.windows[node.array or ""]
