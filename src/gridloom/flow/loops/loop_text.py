@@ -55,15 +55,15 @@ class LoopText:
         return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=told)
 
 
-def read_loop(text: str, memory: Memory) -> list[Alternative]:
+def read_loop(text: str, memory: Memory, module: Module | None = None) -> list[Alternative]:
     """Return the graphs of the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
     The first one is reduced, the second as written, unless the text names one of them; with ``unroll=auto`` there are
-    more. ``memory`` is for a text that does not say what accesses become. Costs one run of clang, or one import and a
-    few traces of a Python function.
+    more. ``memory`` is for a text that does not say what accesses become. ``module`` is the file where it is compiled
+    already. Costs one run of clang, or one import and a few traces of a Python function.
     """
     spec = parse(text)
-    rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
+    rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory, module)
     return [replace(row, dfg=assumed(row.dfg, spec.ranges)) for row in rows] if spec.ranges else rows
 
 
@@ -81,13 +81,13 @@ def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
     return _distinct(rows)
 
 
-def _read_c(text: str, memory: Memory) -> list[Alternative]:
+def _read_c(text: str, memory: Memory, given: Module | None) -> list[Alternative]:
     """Return the graphs and the text of a C loop, from the head of its function on."""
     from gridloom.frontend.c import compiled, parse_spec, pick
 
     path, options = parse_spec(text, memory)
     spec = parse(text)
-    module = compiled(path, options)
+    module = given or compiled(path, options)
     rows = []
     for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
         factor = 1 if spec.unroll == AUTO else spec.unroll
@@ -95,14 +95,14 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
         span = loop.region.loop.span
         first = loop.region.loop.function.line or span.start
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
-        given = _reference(loop, module, path, options, factor)
+        source = _reference(loop, module, path, options, factor)
         rows.append(
             Alternative(
                 label=_LABELS[reduced],
                 dfg=loop.dfg,
                 text=lines,
                 copies=factor * spec.jam,
-                reference=given,
+                reference=source,
             )
         )
     rows = _distinct(rows)

@@ -44,6 +44,8 @@ from gridloom.frontend.c.region import leaves_early
 _LIMIT: Final = 20_000
 #: What streams bring in an iteration in which the loop does not touch their element.
 _UNTOUCHED: Final = 77
+#: Entries after which no further kind of data is tried.
+_RUNS: Final = 12
 #: Entries into the loop that are compared in each run before others are left out.
 _FIRST: Final = 4
 #: The number of a nest's inner loop among the loops that tell of themselves.
@@ -99,6 +101,8 @@ class CReference:
                 break
             except SourceError as error:
                 watch.reason = error.message
+            if watch.runs >= _RUNS:
+                break
         runs = watch.runs
         reason = "" if runs else watch.reason or "no random arguments led into the loop"
         return Comparison(findings=tuple(watch.findings), runs=runs, reason=reason)
