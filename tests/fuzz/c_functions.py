@@ -1,8 +1,10 @@
 """Generated C functions against native code, as many as wanted: a run that is stopped goes on where it ended.
 
     python -m tests.fuzz.c_functions --count 5000 --store found.jsonl
+    python -m tests.fuzz.c_functions --count 2000 --store narrow.jsonl --forms narrow
 
-Each line of the store is a file of generated functions: how many are equal, which differ, which are refused and why.
+The narrow forms are those of :mod:`tests.flow.functions.narrow_functions`; their loops are mapped one by one, too. Each
+line of the store is a file of generated functions: how many are equal, which differ, which are refused and why.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.flow.functions import generated_functions, narrow_functions
 from tests.flow.functions.differential import check
 
 #: Functions in one file, for which clang and the linker run once.
 PART = 50
+#: Kinds of functions -> what writes a file of them.
+FORMS = {"words": generated_functions.file_of, "narrow": narrow_functions.file_of}
 
 
 def stored(path: Path, key: str = "first") -> dict[int, dict[str, Any]]:
@@ -32,14 +37,15 @@ def stored(path: Path, key: str = "first") -> dict[int, dict[str, Any]]:
     return found
 
 
-def run(first: int, count: int, store: Path, arch: str, effort: int) -> list[dict[str, Any]]:
+def run(first: int, count: int, store: Path, arch: str, effort: int, forms: str = "words") -> list[dict[str, Any]]:
     """The parts of so many functions, those that the store lacks run now."""
     rows = stored(store)
     starts = range(first, first + count, PART)
     for start in starts:
         if start in rows:
             continue
-        tally = check(start, PART, arch=arch, effort=effort)
+        narrow = forms == "narrow"
+        tally = check(start, PART, arch=arch, effort=effort, writes=FORMS[forms], maps=narrow)
         rows[start] = {"first": start, **vars(tally), "on_host": dict(tally.on_host)}
         with store.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[start]) + "\n")
@@ -49,6 +55,8 @@ def run(first: int, count: int, store: Path, arch: str, effort: int) -> list[dic
 
 def _line(row: dict[str, Any]) -> str:
     counts = f"{row['equal']} equal, {len(row['different'])} different, {len(row['refused'])} refused"
+    if row.get("by_map"):
+        counts += f", {row['by_map']} loops by map ({row['with_source']} compared with the source)"
     return f"from {row['first']}: {counts}, {row['mapped']} loops on the array, {row['simulated']} launches simulated"
 
 
@@ -60,8 +68,9 @@ def main() -> int:
     parser.add_argument("--store", type=Path, required=True, help="file of results, one line for each part")
     parser.add_argument("--arch", default="torus:4x4")
     parser.add_argument("--effort", type=int, default=2000, help="effort of the search for each loop")
+    parser.add_argument("--forms", choices=FORMS, default="words", help="what kinds of loops")
     options = parser.parse_args()
-    rows = run(options.first, options.count, options.store, options.arch, options.effort)
+    rows = run(options.first, options.count, options.store, options.arch, options.effort, options.forms)
     reasons: Counter[str] = Counter()
     for row in rows:
         reasons.update(row["on_host"])
@@ -72,7 +81,7 @@ def main() -> int:
         for kind in ("different", "refused"):
             for seed, text in row[kind].items():
                 print(f"{kind} {seed}: {text}")
-    keys = ("equal", "mapped", "nests", "jams", "exchanged", "simulated")
+    keys = ("equal", "mapped", "nests", "jams", "exchanged", "simulated", "by_map", "with_source")
     totals = {key: sum(row.get(key, 0) for row in rows) for key in keys}
     for kind in ("different", "refused"):
         totals[kind] = sum(len(row[kind]) for row in rows)

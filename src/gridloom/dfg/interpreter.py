@@ -15,7 +15,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words as Words
 from gridloom.dfg.checks import MAX_DISTANCE
-from gridloom.dfg.model import Dfg
+from gridloom.dfg.model import Dfg, Node
 from gridloom.dfg.ops import lookup
 from gridloom.dfg.semantics import DOMAIN_CODE, encode, evaluate, salt
 from gridloom.errors import SimulationError
@@ -214,6 +214,21 @@ class Interpreter:
             address, value = value, address
         if node.op == "store_if" and not buffer[2]:
             return 0
+        if node.op in ("load", "load_data"):
+            return self._load(node, address, iteration, memory)
+        self._store(node, address, value, iteration, memory)
+        return 0
+
+    def _load(self, node: Node, address: int, iteration: int, memory: dict[str, Words]) -> int:
+        """The element at an index."""
+        return int(self._words(node, address, iteration, memory)[address])
+
+    def _store(self, node: Node, address: int, value: int, iteration: int, memory: dict[str, Words]) -> None:
+        """Write the element at an index."""
+        self._words(node, address, iteration, memory)[address] = value
+
+    def _words(self, node: Node, address: int, iteration: int, memory: dict[str, Words]) -> Words:
+        """The array of an access; SimulationError for an index outside of it."""
         words = memory[node.array or ""]
         if not 0 <= address < len(words):
             raise OutOfBounds(
@@ -221,10 +236,7 @@ class Interpreter:
                 where=f"graph {self.dfg.name!r}",
                 iteration=iteration,
             )
-        if node.op in ("load", "load_data"):
-            return int(words[address])
-        words[address] = value
-        return 0
+        return words
 
 
 def _operand_edges(dfg: Dfg) -> dict[str, list[int]]:

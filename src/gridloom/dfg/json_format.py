@@ -27,6 +27,8 @@ def to_dict(dfg: Dfg) -> dict[str, Any]:
     data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dfg.name, "domain": dfg.domain}
     if dfg.notes:
         data["notes"] = dfg.notes
+    if dfg.trip_count is not None:
+        data["trip_count"] = dfg.trip_count
     data["nodes"] = [_record(node) for node in dfg.nodes]
     data["edges"] = [_record(edge) for edge in dfg.edges]
     if dfg.arrays:
@@ -65,6 +67,7 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
             edges=tuple(document["edges"]),
             arrays=tuple(document.get("arrays", ())),
             notes=document.get("notes", ""),
+            trip_count=document.get("trip_count"),
         )
     except DfgError as error:
         raise error.at(where) from None
@@ -110,9 +113,9 @@ def _record(record: Node | Edge | Array) -> dict[str, Any]:
 @cache
 def _adapter() -> Any:
     """Pydantic's validator of the document, built when the first graph is read."""
-    from typing import NotRequired
+    from typing import Annotated, NotRequired
 
-    from pydantic import ConfigDict, TypeAdapter
+    from pydantic import ConfigDict, Field, TypeAdapter
     from typing_extensions import TypedDict
 
     class Document(TypedDict):
@@ -123,5 +126,6 @@ def _adapter() -> Any:
         edges: list[Edge]
         arrays: NotRequired[list[Array]]
         notes: NotRequired[str]
+        trip_count: NotRequired[Annotated[int, Field(ge=1)]]
 
     return TypeAdapter(Document)

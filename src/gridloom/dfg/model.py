@@ -126,6 +126,9 @@ class Dfg:
     arrays: tuple[Array, ...] = ()
     #: Free text: where the graph comes from.
     notes: str = ""
+    #: The most iterations that the source's loop ever runs; None where it does not say. Longer runs mean nothing: an
+    #: order of accesses may hold for so many iterations only.
+    trip_count: int | None = None
     #: What the source says of values: input, output or live-in -> its least and greatest number. Transformations use
     #: it; it takes no part in comparisons and is not saved with the graph.
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)

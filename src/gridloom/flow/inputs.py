@@ -17,6 +17,7 @@ from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative, ranked
+from gridloom.flow.source.comparison import StandIn
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
 from gridloom.transform.fuse import fuse
@@ -87,7 +88,8 @@ def _narrowed(rows: list[Alternative], arch: Arch) -> list[Alternative]:
         except SourceError as error:
             refused = refused or error
             continue
-        found.append(replace(row, dfg=made.dfg, narrowing=made))
+        kept = None if row.reference is None else StandIn(row.reference, made.source)
+        found.append(replace(row, dfg=made.dfg, narrowing=made, reference=kept))
     if refused is not None and not found:
         raise refused
     return found

@@ -82,7 +82,11 @@ class ProgramResult:
         record: dict[str, Any] = {"status": "mapped" if self.program else "failed", "program": self.name,
                                   "arch": {"name": self.arch.name, "tiles": len(self.arch.tiles)}}  # fmt: skip
         legal = self.verdict is not None and not self.violations
-        record["verified"] = {"legal": legal, "simulated": self.verdict is not None and self.verdict.ok}
+        record["verified"] = {
+            "legal": legal,
+            "simulated": self.verdict is not None and self.verdict.ok,
+            "compared_with": "graph",
+        }
         if self.failure is not None:
             failure = self.failure
             record["failure"] = {"flow": self.flow, "constraint": failure.constraint, "demand": failure.demand,

@@ -44,6 +44,15 @@ class Verified:
 
     legal: bool = False
     simulated: bool = False
+    #: What the simulated values were compared with: the source, or only the graph that was made of it.
+    compared_with: Literal["source", "graph"] = "graph"
+    #: Why the graph was not compared with its source; "" where it was, and for graphs that have no other source.
+    not_compared: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON data."""
+        more = {"not_compared": self.not_compared} if self.not_compared else {}
+        return {"legal": self.legal, "simulated": self.simulated, "compared_with": self.compared_with, **more}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +86,7 @@ class Result:
 
     @property
     def status(self) -> Literal["mapped", "failed"]:
-        """``mapped`` only with a mapping that is legal and computes what the graph computes."""
+        """``mapped`` only with a mapping that is legal and computes what the graph, or its source, computes."""
         return "failed" if self.mapping is None else "mapped"
 
     def __repr__(self) -> str:
@@ -97,7 +106,7 @@ class Result:
         found = self.mapping.provenance if self.mapping is not None else {}
         return {
             "status": self.status,
-            "verified": {"legal": self.verified.legal, "simulated": self.verified.simulated},
+            "verified": self.verified.to_dict(),
             "mapper": self.mapper,
             "seed": self.seed,
             "seconds": round(self.seconds, 6),
@@ -128,8 +137,7 @@ def blank_record() -> dict[str, Any]:
     """The record of a flow that broke down before it had anything to say: every field is there, and empty."""
     empty = ("mapper", "seed", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii", *METRICS)
     proved = {"optimal": False, "bound": None, "proof": None, "found_by": None}
-    verified = {"legal": False, "simulated": False}
-    return {"status": "failed", "verified": verified, "seconds": 0.0, **dict.fromkeys(empty), **proved}
+    return {"status": "failed", "verified": Verified().to_dict(), "seconds": 0.0, **dict.fromkeys(empty), **proved}
 
 
 def failure_record(failure: Failure) -> dict[str, Any]:

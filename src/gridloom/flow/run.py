@@ -27,6 +27,7 @@ from gridloom.flow.loops.alternatives import map_best
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
+from gridloom.flow.source.comparison import Reference
 from gridloom.flow.tensor.sections import run_sections
 from gridloom.mappers.choice import config_type, function_for
 from gridloom.mappers.core.compiling import reported
@@ -50,8 +51,10 @@ def run(request: Request) -> Result:
     return map_best(request, prepared.alternatives, prepared.arch, map_graph)
 
 
-def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
+def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | None = None) -> Result:
     """Map a graph that is fitted to its array, and confirm what the mapper returns.
+
+    With a ``reference``, the graph is compared with the source that it was read from, too.
 
     ``request.source`` and ``request.arch`` are not read: callers that make graphs of their own (parts, flows, sections)
     hand them in. Raises OptionError for a mapper or a setting that does not suit the array.
@@ -67,7 +70,7 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch) -> Result:
         result = replace(result, seconds=searched.seconds)
         if isinstance(searched.outcome, Failure):
             return replace(result, failure=searched.outcome)
-        return confirm(result, searched.outcome, iterations=request.iterations)
+        return confirm(result, searched.outcome, iterations=request.iterations, reference=reference)
 
 
 # -- the steps --------------------------------------------------------------------------------------------------------

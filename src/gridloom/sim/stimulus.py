@@ -34,8 +34,9 @@ def stimulus_for(dfg: Dfg, iterations: int, seed: int = 0) -> Stimulus:
     Values are as wild as the graph allows: first unbounded, then with the streams, live-ins and array contents that
     reach an index kept below the shortest array, then 0, then each within a range of its own: the counter of an outer
     loop that starts at 1, a row and its stride. Where even that runs off an array (a counter that counts past its end),
-    the stimulus has fewer iterations than asked for: as many as fit. SimulationError when not one fits. Runs the
-    interpreter once for graphs without memory accesses, a few hundred times for stubborn ones.
+    the stimulus has fewer iterations than asked for: as many as fit. So it has where the loop's trip count is smaller.
+    SimulationError when not one fits. Runs the interpreter once for graphs without memory accesses, a few hundred times
+    for stubborn ones.
     """
     return fitting_stimulus(Interpreter(dfg), iterations, seed)[0]
 
@@ -43,6 +44,8 @@ def stimulus_for(dfg: Dfg, iterations: int, seed: int = 0) -> Stimulus:
 def fitting_stimulus(interpreter: Interpreter, iterations: int, seed: int) -> tuple[Stimulus, Observation]:
     """The stimulus of :func:`stimulus_for` together with what the interpreter says to it."""
     dfg = interpreter.dfg
+    # What a loop would do beyond its last iteration means nothing.
+    iterations = min(iterations, dfg.trip_count or iterations)
     best: tuple[Stimulus, Observation] | None = None
     for candidate in _candidates(dfg, iterations, seed):
         _keep_ranges(dfg, candidate)

@@ -52,7 +52,10 @@ def split_over_lanes(dfg: Dfg, lanes: int) -> Dfg:
     refusal = lanes_refusal(dfg, lanes)
     if refusal is not None:
         raise DfgError(f"cannot be split over {lanes} SIMD lanes: {refusal}", where=f"graph {dfg.name!r}")
-    return replace(dfg, edges=tuple(_in_lane(dfg, e, edge, lanes) for e, edge in enumerate(dfg.edges)))
+    trips = None if dfg.trip_count is None else max(dfg.trip_count // lanes, 1)
+    return replace(
+        dfg, trip_count=trips, edges=tuple(_in_lane(dfg, e, edge, lanes) for e, edge in enumerate(dfg.edges))
+    )
 
 
 def _in_lane(dfg: Dfg, e: int, edge: Edge, lanes: int) -> Edge:

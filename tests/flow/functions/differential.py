@@ -6,8 +6,11 @@ One file holds many functions, so that clang and the linker run once for all of 
 from __future__ import annotations
 
 import ctypes
+import shutil
+import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,13 +18,19 @@ import numpy as np
 from tests.flow.functions.generated_functions import ARRAYS, SCALARS, arguments, file_of
 from tests.frontend.c.native import native_library
 
+from gridloom.archs.spec import build
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import compile_program
+from gridloom.flow.loops.alternatives import map_best, ranked
+from gridloom.flow.loops.loop_text import read_loop
+from gridloom.flow.request import Request
+from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.c.loops import find_loops
 
 _CTYPES = {"int": ctypes.c_int32, "unsigned": ctypes.c_uint32, "int16_t": ctypes.c_int16, "uint8_t": ctypes.c_uint8}
 
@@ -41,19 +50,54 @@ class Tally:
     nests: int = 0
     jams: int = 0
     exchanged: int = 0
+    #: Loops that ``map`` mapped, and how many of them it compared with the source.
+    by_map: int = 0
+    with_source: int = 0
 
 
-def check(first: int, count: int, *, arch: str = "torus:4x4", data_sets: int = 2, effort: int = 2000) -> Tally:
-    """Compile and run the functions of some seeds on some data each."""
+def check(
+    first: int, count: int, *, arch: str = "torus:4x4", data_sets: int = 2, effort: int = 2000,
+    writes: Callable[[int, int], str] = file_of, maps: bool = False,
+) -> Tally:  # fmt: skip
+    """Compile and run the functions of some seeds on some data each; with ``maps``, map each of their loops, too."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "generated.c"
-        path.write_text(file_of(first, count))
-        library = native_library(path)
+        path.write_text(writes(first, count))
+        library = gcc_library(path) or native_library(path)
         module, types = read_module(compile_to_ir(path), str(path)), _debug_ir(path)
         for seed in range(first, first + count):
             _check(seed, str(path), module, types, library, tally, arch, data_sets, effort)
+            if maps and seed not in tally.different:
+                _map(seed, str(path), module, tally, arch, effort)
     return tally
+
+
+def gcc_library(path: Path) -> ctypes.CDLL | None:
+    """The file as gcc compiles it without optimisation; None where there is no gcc."""
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        return None
+    made = path.with_suffix(".so")
+    flags = ["-O0", "-fwrapv", "-fsigned-char", "-ffp-contract=off", "-std=gnu11", "-w", "-shared", "-fPIC"]
+    subprocess.run([gcc, *flags, "-o", str(made), str(path)], check=True, timeout=120)
+    return ctypes.CDLL(str(made))
+
+
+def _map(seed: int, file: str, module: Module, tally: Tally, arch: str, effort: int) -> None:
+    """Map the loops of a function one by one, as ``gridloom map`` does; what it cannot take it says in words."""
+    array = build(arch)
+    for number, _ in enumerate(find_loops(module, module.functions[f"f{seed}"])):
+        try:
+            rows = read_loop(f"{file}:f{seed},loop={number}", "arrays", module)
+        except GridloomError:
+            continue
+        request = Request(source="", arch=array, effort=effort, time_limit=3, seed=1)
+        result = map_best(request, ranked(rows, array), array, map_graph)
+        tally.by_map += result.mapping is not None
+        tally.with_source += result.mapping is not None and result.verified.compared_with == "source"
+        if result.refused is not None:
+            tally.different[seed] = f"loop {number}: {result.failure}"
 
 
 def _check(seed: int, file: str, module: Module, types: str, library: ctypes.CDLL, tally: Tally, arch: str,

@@ -84,7 +84,8 @@ def simulate(
 ) -> int:
     """Run a saved mapping cycle by cycle on random inputs and compare its values with those of the graph.
 
-    The exit status is 1 when a value differs.
+    A saved mapping has its graph and not its source; ``gridloom map`` compares the two. The exit status is 1 when a
+    value differs.
     """
     from gridloom.flow.confirmation import run_simulation
     from gridloom.flow.files import load_mapping
@@ -95,7 +96,8 @@ def simulate(
     outcome = run_simulation(loaded, iterations=iterations, seed=seed)
     wrong = list(outcome.findings)
     if as_json:
-        record = {"simulated": not wrong, "iterations": outcome.iterations, "cycles": outcome.cycles, "seed": seed}
+        record: dict[str, Any] = {"simulated": not wrong, "compared_with": "graph", "iterations": outcome.iterations}
+        record |= {"cycles": outcome.cycles, "seed": seed}
         more: dict[str, Any] = {"asked": outcome.asked, "trip_counts": list(outcome.trip_counts)}
         more |= {"lanes": outcome.lanes} if outcome.lanes > 1 else {}
         print(json.dumps({**record, **more, "mismatches": wrong, **outcome.rate}))
@@ -105,17 +107,19 @@ def simulate(
     length = f"{count}{lanes}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
     what = "tokens" if loaded.arch.style == "elastic" else "values"
-    print(f"{'different' if wrong else 'the same'} {what}: {title}")
+    print(f"{f'different {what} than' if wrong else f'the same {what} as'} the graph: {title}")
     if outcome.iterations < outcome.asked:
-        print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded)}")
+        print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded, outcome.iterations)}")
     for finding in wrong:
         print(f"  {finding}")
     return int(bool(wrong))
 
 
-def _why_short(mapping: Mapping) -> str:
+def _why_short(mapping: Mapping, iterations: int) -> str:
     """Why a run has fewer iterations than were asked for."""
     if mapping.arch.style == "elastic":
         return "a longer run of so large a graph would take minutes"
+    if mapping.dfg.trip_count is not None and iterations == mapping.dfg.trip_count:
+        return "the source's loop has no more"
     lengths = ", ".join(f"{array.name}: {array.length} words" for array in mapping.dfg.arrays)
     return f"a longer run would leave the graph's arrays ({lengths})"

@@ -183,13 +183,16 @@ def describe(result: Result) -> str:
     simd = record.get("simd")
     lines = [
         f"mapped: {graph} onto {result.arch.name} {how}{cut}",
-        "  legal, and simulated to compute what the graph computes" + (" in every SIMD lane" if simd else ""),
+        f"  legal, and simulated to compute what the {result.verified.compared_with} computes"
+        + (" in every SIMD lane" if simd else ""),
     ]
     if result.arch.style == "elastic":
         # Values are tokens there, numbers that stand for the vectors of a tensor: no arithmetic was compared.
         lines[1] = "  legal, and simulated: every token of the unit graph arrives once and in order"
     # What the front end has to say of a loop: which restrict would set its accesses free.
     remarks = [f"note: {line}" for line in (*result.dfg.notes.splitlines()[1:], *result.remarks)]
+    if result.verified.not_compared:
+        remarks.append(f"note: the graph was not compared with the source: {result.verified.not_compared}")
     return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record) + remarks)])
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
+    from gridloom.flow.source.comparison import Reference
     from gridloom.transform.words24.narrowing import Narrowing
 
 #: The part of the time limit that the first alternative has while another one may be better.
@@ -46,6 +47,8 @@ class Alternative:
     bound: Mii | None = None
     #: Where the graph is one of 24-bit words: the loop that it stands for, to compare it with.
     narrowing: Narrowing | None = None
+    #: The source that the graph was read from, to run beside it; None for a plain graph.
+    reference: Reference | None = None
 
     @property
     def least(self) -> float:
@@ -72,7 +75,10 @@ def ranked(rows: Sequence[Alternative], arch: Arch) -> tuple[Alternative, ...]:
 
 
 def map_best(
-    request: Request, rows: Sequence[Alternative], arch: Arch, mapped: Callable[[Request, Dfg, Arch], Result]
+    request: Request,
+    rows: Sequence[Alternative],
+    arch: Arch,
+    mapped: Callable[[Request, Dfg, Arch, Reference | None], Result],
 ) -> Result:
     """The best result of the alternatives that the bounds leave a chance, with remarks on what was tried.
 
@@ -88,7 +94,7 @@ def map_best(
             passed.append(row)
             continue
         contested = best is None and any(other.least <= row.least for other in rows[k + 1 :])
-        result = mapped(_share(request, began, contested), row.dfg, arch)
+        result = mapped(_share(request, began, contested), row.dfg, arch, row.reference)
         told.append(f"{row.label}: {_outcome_text(result, row)}")
         if best is None or _rate(result, row) < _rate(*best):
             best = result, row

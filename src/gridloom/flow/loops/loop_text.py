@@ -16,7 +16,8 @@ from gridloom.transform.words24.narrowing import assumed
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
-    from gridloom.frontend.c import COptions
+    from gridloom.flow.source.c_loops import CReference
+    from gridloom.frontend.c import CLoop, COptions
     from gridloom.frontend.c.llvm.ir import Module
     from gridloom.frontend.python.kernel import PythonKernel
 
@@ -54,36 +55,39 @@ class LoopText:
         return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=told)
 
 
-def read_loop(text: str, memory: Memory) -> list[Alternative]:
+def read_loop(text: str, memory: Memory, module: Module | None = None) -> list[Alternative]:
     """Return the graphs of the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
     The first one is reduced, the second as written, unless the text names one of them; with ``unroll=auto`` there are
-    more. ``memory`` is for a text that does not say what accesses become. Costs one run of clang, or one import and a
-    few traces of a Python function.
+    more. ``memory`` is for a text that does not say what accesses become. ``module`` is the file where it is compiled
+    already. Costs one run of clang, or one import and a few traces of a Python function.
     """
     spec = parse(text)
-    rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory)
+    rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory, module)
     return [replace(row, dfg=assumed(row.dfg, spec.ranges)) for row in rows] if spec.ranges else rows
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
     """Return the graphs of a decorated function, with its text; None for a function that was typed into a prompt."""
+    from gridloom.flow.source.python_kernels import KernelReference
+
     path = Path(kernel.file)
     rows = []
     for reduced in (True, False):
         dfg, lines = kernel.graph_and_lines(memory=memory, reduced=reduced)
         text = _text(path, kernel.line, kernel.last_line, lines) if path.is_file() else None
-        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text))
+        given = KernelReference(kernel=kernel, memory=memory)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, reference=given))
     return _distinct(rows)
 
 
-def _read_c(text: str, memory: Memory) -> list[Alternative]:
+def _read_c(text: str, memory: Memory, given: Module | None) -> list[Alternative]:
     """Return the graphs and the text of a C loop, from the head of its function on."""
     from gridloom.frontend.c import compiled, parse_spec, pick
 
     path, options = parse_spec(text, memory)
     spec = parse(text)
-    module = compiled(path, options)
+    module = given or compiled(path, options)
     rows = []
     for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
         factor = 1 if spec.unroll == AUTO else spec.unroll
@@ -91,7 +95,16 @@ def _read_c(text: str, memory: Memory) -> list[Alternative]:
         span = loop.region.loop.span
         first = loop.region.loop.function.line or span.start
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
-        rows.append(Alternative(label=_LABELS[reduced], dfg=loop.dfg, text=lines, copies=factor * spec.jam))
+        source = _reference(loop, module, path, options, factor)
+        rows.append(
+            Alternative(
+                label=_LABELS[reduced],
+                dfg=loop.dfg,
+                text=lines,
+                copies=factor * spec.jam,
+                reference=source,
+            )
+        )
     rows = _distinct(rows)
     if spec.unroll != AUTO or spec.jam > 1 or spec.interchange or spec.flatten:
         return _unrolled(rows, spec, options.memory)
@@ -107,7 +120,9 @@ def _exchanged(rows: list[Alternative], module: Module, path: Path, options: COp
         loop = pick(module, path, replace(options, reduced=True, unroll=1, interchange=True))
     except SourceError:
         return []
-    return [replace(rows[0], dfg=loop.dfg, copies=1, label="reduced, exchanged with the loop around")]
+    given = _reference(loop, module, path, replace(options, interchange=True))
+    label = "reduced, exchanged with the loop around"
+    return [replace(rows[0], dfg=loop.dfg, copies=1, label=label, reference=given)]
 
 
 def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
@@ -123,12 +138,23 @@ def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptio
         except SourceError:
             break
         label = f"reduced, {factor} iterations of the loop around side by side"
-        found.append(replace(rows[0], dfg=loop.dfg, copies=factor, label=label))
+        given = _reference(loop, module, path, replace(options, jam=factor))
+        found.append(replace(rows[0], dfg=loop.dfg, copies=factor, label=label, reference=given))
     return found
+
+
+def _reference(loop: CLoop, module: Module, path: Path, options: COptions, unroll: int = 1) -> CReference:
+    """Return what runs the source of a loop beside its graph."""
+    from gridloom.flow.source.c_loops import exchanged_reference, reference_of
+
+    if options.interchange:
+        return exchanged_reference(module, str(path), loop, unroll)
+    return reference_of(module, str(path), loop, options.jam, unroll)
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
     """Return the graphs and the text of a Python kernel."""
+    from gridloom.flow.source.python_kernels import KernelReference
     from gridloom.frontend.python.kernel import chosen
 
     kernel = chosen(spec)
@@ -139,7 +165,8 @@ def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
             memory=spec.memory or memory, sizes=spec.sizes, unroll=factor, reduced=reduced
         )
         text = _text(spec.path, kernel.line, kernel.last_line, lines)
-        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, copies=factor))
+        given = KernelReference(kernel=kernel, memory=spec.memory or memory, sizes=spec.sizes, copies=factor)
+        rows.append(Alternative(label=_LABELS[reduced], dfg=dfg, text=text, copies=factor, reference=given))
     return _unrolled(_distinct(rows), spec, spec.memory or memory)
 
 
@@ -155,7 +182,13 @@ def _unrolled(rows: list[Alternative], spec: LoopSpec, memory: Memory) -> list[A
     from gridloom.frontend.loops.unroll import unrolled
 
     return [
-        replace(row, dfg=unrolled(row.dfg, factor), copies=factor, label=f"{row.label}, {factor} iterations in one")
+        replace(
+            row,
+            dfg=unrolled(row.dfg, factor),
+            copies=factor,
+            label=f"{row.label}, {factor} iterations in one",
+            reference=None if row.reference is None else row.reference.unrolled(factor),
+        )
         if factor > 1
         else row
         for factor in _FACTORS

@@ -377,9 +377,9 @@ def _name(line: str) -> str:
 def _turns(trip: Trip) -> tuple[int, list[str]]:
     """How often an inner loop runs at least, and the lines that ask for it in ``%gl.long.#``; none if that is known."""
     start, bound = trip.start, trip.bound
-    if isinstance(start, Constant) and isinstance(bound, Constant):
-        return max(1, min(TURNS, trip.number(start.value, bound.value))), []
-    if not trip.exact or abs(trip.step) != 1 or start.type != "i32" or bound.type != "i32":
+    if trip.constant is not None:
+        return max(1, min(TURNS, trip.constant)), []
+    if not trip.exact or abs(trip.step) != 1 or not trip.is_word:
         return 1, []
     ends = [f"%{v.name}" if isinstance(v, Argument | Instruction) else str(v.value) if isinstance(v, Constant) else ""
             for v in (start, bound)]  # fmt: skip

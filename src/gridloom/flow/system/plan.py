@@ -58,10 +58,9 @@ def launched_singly(compiled: Compiled) -> Compiled:
     """The function without launches side by side, exchanged loops and a loop controller, which the driver has not."""
     loops = [loop for loop in compiled.loops
              if loop.plan.jam == 1 and loop.plan.interchange is None and not loop.plan.controls]  # fmt: skip
-    path = getattr(compiled.native, "path", None)
     made = finished(compiled.program, compiled.signature, compiled.arch, loops, None)
     made.native = compiled.native
-    return made if path is None or made.native is not None else compiled
+    return made
 
 
 def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:

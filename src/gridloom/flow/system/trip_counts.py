@@ -14,6 +14,7 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.flow.system.ir_text import BlockText, FunctionText
 from gridloom.frontend.c.function.program import LoopPlan, entrance
+from gridloom.frontend.c.region import leaves_early
 
 _TOKEN: Final = re.compile(r"%([-\w.$]+)")
 #: Instructions that a count must not depend on.
@@ -49,6 +50,8 @@ class _Counter:
 
     def result(self) -> TripCount:
         """The function's text."""
+        graph = self.plan.graph
+        assert graph is not None
         ends = {name: self._terminator(block) for name, block in self.inside.items()}
         body = [line for name, block in self.inside.items() for line in self._block(block, ends[name])]
         parameters = ", ".join(f"{self.types[v]} %{v}" for v in self.used)
@@ -56,17 +59,9 @@ class _Counter:
             f"define internal i32 @{self.name}({parameters}{', ' if self.used else ''}i1 %gl.any) {{", "gl.entry:",
             "  %gl.count = alloca i32", "  store i32 0, ptr %gl.count", f"  br label %{self.plan.loop.header}", *body,
             "gl.exit:", "  %gl.total = load i32, ptr %gl.count",
-            f"  %gl.result = add i32 %gl.total, {-1 if self._leaves_early() else 0}", "  ret i32 %gl.result", "}",
+            f"  %gl.result = add i32 %gl.total, {-1 if leaves_early(graph.region) else 0}", "  ret i32 %gl.result", "}",
         ]  # fmt: skip
         return TripCount("\n".join(lines), tuple(self.used))
-
-    def _leaves_early(self) -> bool:
-        """True for a loop whose last visit runs only the part before its exit."""
-        graph = self.plan.graph
-        assert graph is not None
-        region = graph.region
-        after = [item for name in region.after_exit for item in region.blocks[name].instructions]
-        return region.exiting != region.loop.latches[0] and any(i.opcode not in ("br", "switch", "phi") for i in after)
 
     def _terminator(self, block: BlockText) -> str:
         """The branch of a block; every way out goes to the end, and what memory decides goes either way."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.c.lower import width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import Region
 from gridloom.frontend.loops.body import Body
@@ -73,7 +74,9 @@ class Indexing:
     def _symbol(self, symbol: Value) -> Operand:
         """The operand of a symbol: an integer value, or what a pointer has moved, in its units."""
         if symbol.type != "ptr":
-            return self.value(symbol)
+            # LLVM extends narrow indices with their sign; a condition that chooses between numbers counts 0 or 1.
+            bits = 32 if symbol.type == "i1" else width(symbol.type)
+            return self.body.extend(self.value(symbol), bits, True)
         if symbol not in self._moved:
             assert isinstance(symbol, Instruction)
             self._moved[symbol] = self._pointer_phi(symbol) if self.region.owner(symbol) else self._choice(symbol)

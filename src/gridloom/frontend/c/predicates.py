@@ -18,7 +18,8 @@ class Predicates:
     """Conditions of blocks and edges of a region whose back and exit edges are left out.
 
     ``blocks`` are in topological order; the first one is the root. Conditions are made when they are asked for, so a
-    block that always runs costs nothing.
+    block that always runs costs nothing. ``value`` gives the operand of an IR value, ``equal`` compares
+    two of one type.
     """
 
     def __init__(
@@ -27,9 +28,10 @@ class Predicates:
         blocks: dict[str, Block],
         edges: dict[str, list[str]],
         value: Callable[[Value], Operand],
+        equal: Callable[[str, Value, Value], Operand],
         pausing: frozenset[str] = frozenset(),
     ) -> None:
-        self.body, self.blocks, self.edges, self.value = body, blocks, edges, value
+        self.body, self.blocks, self.edges, self.value, self.equal = body, blocks, edges, value, equal
         #: Blocks from which an iteration may end although the region goes on: an inner loop that is not done.
         self.pausing = pausing
         self.order = list(blocks)
@@ -83,7 +85,7 @@ class Predicates:
         wanted = [c for c, t in zip(cases, targets) if (t != default if target == default else t == target)]
         matches: Operand = FALSE
         for case in wanted:
-            matches = self.body.emit("or", self.body.emit("eq", self.value(subject), self.value(case)), matches)
+            matches = self.body.emit("or", self.equal("eq", subject, case), matches)
         return self.body.inverse(matches) if target == default else matches
 
     def reach(self, root: str, name: str) -> Operand:

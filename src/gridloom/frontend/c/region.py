@@ -17,6 +17,7 @@ from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
 from gridloom.frontend.c.loops import Loop, initial_value, next_value
 from gridloom.frontend.c.source.names import iterations
+from gridloom.frontend.c.trips import Counter, Test, bits_of, counted_root, last_visit
 
 
 @dataclass(frozen=True)
@@ -254,29 +255,21 @@ def _is_counted(region: Region, condition: Instruction) -> bool:
 
 
 def counter_of(region: Region, value: Value) -> Instruction | None:
-    """The header phi that a value counts with: the phi, or it plus something fixed."""
-    if not isinstance(value, Instruction) or not region.contains(value):
+    """The header phi that a value counts with: the phi, or it plus something fixed, cut or extended.
+
+    Where a counter of fewer bits than its bound wraps around before it gets there, C's loop never ends.
+    """
+    if not region.contains(value):
         return None
-    if value.opcode == "phi":
-        return value if value.block == region.loop.header and _steps(region, value) else None
-    if value.opcode in ("add", "sub", "getelementptr") and len(value.operands) == 2:
-        a, b = value.operands
-        if not region.contains(b):
-            return counter_of(region, a)
-    # A counter of fewer bits than the bound: where it wraps around before it gets there, C's loop never ends.
-    return counter_of(region, value.operands[0]) if value.opcode in ("sext", "zext") else None
+    root = counted_root(value, region.contains)
+    is_header = isinstance(root, Instruction) and root.opcode == "phi" and root.block == region.loop.header
+    return root if is_header and _steps(region, root) else None  # type: ignore[arg-type, return-value]
 
 
 def _steps(region: Region, phi: Instruction) -> bool:
     """True for a phi that an iteration moves by an amount that the loop does not change."""
     following = region.following(phi)
-    return (
-        isinstance(following, Instruction)
-        and following.opcode in ("add", "sub", "getelementptr")
-        and len(following.operands) == 2
-        and following.operands[0] is phi
-        and not region.contains(following.operands[1])
-    )
+    return following is not phi and counted_root(following, region.contains) is phi
 
 
 def constant_step(region: Region, phi: Instruction) -> int | None:
@@ -290,11 +283,18 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
     return b.value if following.opcode == "add" else -b.value
 
 
+def word_step(region: Region, phi: Instruction) -> int | None:
+    """:func:`constant_step` of a counter of at least a word; None for a narrower one, which may wrap around."""
+    return constant_step(region, phi) if bits_of(phi.type) >= 32 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Trip:
     """What decides the number of iterations: a counter from ``start`` to ``bound`` by ``step``.
 
-    ``extra`` is added to the distance before it is divided; ``exact`` says that the counter meets its bound.
+    ``step`` is 0 for a counter that is cut to fewer bits than it has; then ``constant`` alone is known. ``extra`` is
+    added to the distance before it is divided; ``exact`` says that the counter meets its bound. Both describe a counter
+    that does not wrap around before; ``constant`` is right for one that does.
     """
 
     start: Value
@@ -302,12 +302,13 @@ class Trip:
     step: int
     extra: int
     exact: bool
+    #: The number of iterations; None where the ends are no numbers, or the loop does not end.
+    constant: int | None
 
-    def number(self, start: int, bound: int) -> int:
-        """The number of iterations between two numbers."""
-        rounding = 0 if self.exact else abs(self.step) - 1
-        distance = (bound - start) * (1 if self.step > 0 else -1) + self.extra + rounding
-        return max(distance // abs(self.step), 0)
+    @property
+    def is_word(self) -> bool:
+        """True where the counter and both ends are words, whose differences wrap around as those of the counter do."""
+        return self.start.type == self.bound.type == "i32"
 
 
 def trip_parts(region: Region) -> Trip | None:
@@ -321,15 +322,28 @@ def trip_parts(region: Region) -> Trip | None:
     if phi is None:
         return None
     start, step, ahead = region.initial(phi), constant_step(region, phi), _ahead(value, phi)
-    if not step or ahead is None or start is None:
+    if start is None:
         return None
     # The loop goes on while the test holds (or stops at it): the iteration whose test ends it is the last one.
     stops = region.blocks[region.exiting].terminator.targets[0] not in region.loop.blocks
+    partial = leaves_early(region)
+    constant = None
+    if isinstance(start, Constant) and isinstance(bound, Constant):
+        test = Test(condition.predicate, swapped=value is b, stops=stops)
+        visit = last_visit(test, Counter(phi, start, region.following(phi), value, step), bound)
+        constant = None if visit is None else visit + (0 if partial else 1)
+    if not step or ahead is None:
+        return None if constant is None else Trip(start, bound, 0, 0, False, constant)
     exact = condition.predicate in ("eq", "ne")
     inclusive = 0 if exact else _inclusive(condition.predicate, stops)
-    top = region.exiting == region.loop.header and bool(region.after_exit)
-    extra = ((0 if top else step) - ahead) * (1 if step > 0 else -1) + inclusive
-    return Trip(start, bound, step, extra, exact)
+    extra = ((0 if partial else step) - ahead) * (1 if step > 0 else -1) + inclusive
+    return Trip(start, bound, step, extra, exact, constant)
+
+
+def leaves_early(region: Region) -> bool:
+    """True for a loop whose last visit does only the part of an iteration that stands before the exit."""
+    after = (item for name in region.after_exit for item in region.blocks[name].instructions)
+    return any(_has_work(item) for item in after)
 
 
 def trip_count(region: Region) -> str:
@@ -340,6 +354,8 @@ def trip_count(region: Region) -> str:
     parts = trip_parts(region)
     if parts is None:
         return ""
+    if parts.constant is not None:
+        return str(parts.constant)
     return iterations(parts.start, parts.bound, parts.step, parts.extra, exact=parts.exact)
 
 

@@ -13,6 +13,7 @@ outer loop stay as they are while the inner one runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from gridloom.errors import SourceError, located
 from gridloom.frontend.c.address import Form, Pointers
@@ -27,7 +28,7 @@ from gridloom.frontend.c.lower import Lowering, width
 from gridloom.frontend.c.nest.jamming import moves_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
-from gridloom.frontend.c.region import Region, at, constant_step, trip_count
+from gridloom.frontend.c.region import Region, at, leaves_early, trip_count, trip_parts, word_step
 from gridloom.frontend.c.safe_loads import is_safe
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
@@ -99,7 +100,9 @@ class _Translation:
         self.lowering = Lowering(self.body, self.value, self._problem, self._wide_livein)
         self.wide = self.lowering.wide
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
-        self.predicates = Predicates(self.body, region.blocks, region.edges, self.value, pausing)
+        self.predicates = Predicates(
+            self.body, region.blocks, region.edges, self.value, self.lowering.equality, pausing
+        )
         self.indexing = Indexing(
             self.body, region, self.pointers, self.predicates, self.value, self._runs,
             lambda: self.nest.fresh, lambda: self.nest.count(),
@@ -177,7 +180,7 @@ class _Translation:
         if self.reduced:
             reduce(self.body)
         with located(at(region.loop, self.file)):
-            dfg = self.body.build("\n".join(notes))
+            dfg = replace(self.body.build("\n".join(notes)), trip_count=self._trip_count())
         prologue = needed(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
@@ -201,6 +204,11 @@ class _Translation:
             region=region,
             module=self.module,
         )
+
+    def _trip_count(self) -> int | None:
+        """How often the loop runs, where that is a number; None for a nest, whose iterations are those of two loops."""
+        parts = None if self.region.inner else trip_parts(self.region)
+        return parts.constant or None if parts else None
 
     def _jam(self, accesses: Sequence[Access]) -> None:
         """Put several iterations of the loop around into the body."""
@@ -509,7 +517,7 @@ class _Translation:
         if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
             return None
         if symbol.type != "ptr":
-            return constant_step(self.region, symbol)
+            return word_step(self.region, symbol)
         move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
         return move.constant if not move.terms else None
 
@@ -545,7 +553,7 @@ class _Translation:
     def _wide_liveout(self, name: str, item: Instruction, liveouts: dict[str, Instruction]) -> None:
         """Announce the two words of a 64-bit live-out."""
         self._refuse_partial(item)
-        item_after = self.region.following(item) if self._leaves_early() else item
+        item_after = self.region.following(item) if leaves_early(self.region) else item
         pair = self.wide.pair(item_after)
         liveouts[name] = item
         self.high_words[name] = f"{name}_high"
@@ -565,22 +573,12 @@ class _Translation:
                 where=self.where(item),
             )
         self._refuse_partial(item)
-        return self.value(region.following(item) if self._leaves_early() else item)
-
-    def _leaves_early(self) -> bool:
-        """True for a loop whose last visit does a part of an iteration."""
-        region = self.region
-        return any(_does_work(i) for name in region.after_exit for i in region.blocks[name].instructions)
+        return self.value(region.following(item) if leaves_early(self.region) else item)
 
     def _refuse_partial(self, item: Instruction) -> None:
         """SourceError for a value after the loop that only a partial last iteration computes."""
-        if self._leaves_early() and self.region.owner(item) is not self.region.loop:
+        if leaves_early(self.region) and self.region.owner(item) is not self.region.loop:
             raise SourceError(
                 "a value that its last, partial iteration computes is used after it; test at the bottom (do ... while)",
                 where=at(self.region.loop, self.file),
             )
-
-
-def _does_work(item: Instruction) -> bool:
-    """True for an instruction that computes or touches memory."""
-    return item.opcode not in ("br", "switch", "phi")

@@ -52,7 +52,10 @@ def unrolled(dfg: Dfg, factor: int) -> Dfg:
     ranges = {
         name if name in shared else f"{name}@{j}": known for name, known in dfg.ranges.items() for j in range(factor)
     }
-    return replace(dfg, nodes=tuple(nodes), edges=tuple(edges), name=f"{dfg.name},unroll={factor}", ranges=ranges)
+    trips = None if dfg.trip_count is None else max(dfg.trip_count // factor, 1)
+    return replace(
+        dfg, nodes=tuple(nodes), edges=tuple(edges), name=f"{dfg.name},unroll={factor}", ranges=ranges, trip_count=trips
+    )
 
 
 def _sums(dfg: Dfg) -> dict[str, Edge]:

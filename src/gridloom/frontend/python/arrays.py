@@ -13,7 +13,7 @@ from gridloom.errors import SourceError
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import Const, LiveIn, Operand
 from gridloom.frontend.python.numbers import ArrayType, Type, Value, lift
-from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
+from gridloom.frontend.python.trace import ACTIVE, EXCERPT, Linear, Trace
 
 
 def loop(*bounds: Any) -> Iterator[Value]:
@@ -27,7 +27,8 @@ def loop(*bounds: Any) -> Iterator[Value]:
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     trace = ACTIVE.get()
     if trace is None:
-        for k in range(int(lift(start)), int(lift(stop)), int(lift(step))):
+        indices, excerpt = range(int(lift(start)), int(lift(stop)), int(lift(step))), EXCERPT.get()
+        for k in indices if excerpt is None else excerpt.of(indices):
             yield Value(wrap(k), False)
         return
     yield from _traced_loop(trace, lift(start), lift(step))
@@ -124,6 +125,8 @@ class TracedArray:
             trace.touch(self.name, made.id, False, at)
             trace.varying.add(made)
         trace.body.ranges[made] = kind.range
+        if trace.streams:
+            trace.places[made.name if isinstance(made, LiveIn) else made.id] = (self.name, at.linear)
         return Value(None, kind.is_float, made)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -148,9 +151,11 @@ class TracedArray:
                 # A stream writes in every iteration: where nothing is stored, what it wrote over comes back.
                 old = trace.body.stream("input", variable, hint=f"{self.name}_in")
                 trace.body.ranges[old] = self.kind.element.range
+                trace.places[old.id] = (self.name, at.linear)
                 trace.varying.add(old)
                 word = trace.body.select(condition.operand, word, old)
             made = trace.body.stream("output", variable, word, hint=f"{self.name}_out")
+            trace.places[made.id] = (self.name, at.linear)
             trace.body.ranges[made] = self.kind.element.range
         elif condition.number is not None:
             made = trace.body.access("store", self.name, at.operand, word, hint=f"store_{self.name}")

@@ -30,7 +30,7 @@ from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in
 from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
-from gridloom.frontend.python.trace import ACTIVE, Trace
+from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
 
 
 class PythonKernel:
@@ -117,6 +117,10 @@ class PythonKernel:
         trace = self._traced(memory, sizes or {})
         reduce(trace.body)
         return {**liveins, **prologue_values(trace.body.prologue, liveins, elements_of(arrays))}
+
+    def places(self, *, sizes: Mapping[str, int] | None = None) -> dict[str, tuple[str, Linear]]:
+        """Stream of the graph, or live-in for an element that never moves -> its array and index. Traces the body."""
+        return self._traced("streams", sizes or {}).places
 
     def graph_and_lines(
         self,

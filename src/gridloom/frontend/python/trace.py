@@ -75,6 +75,8 @@ class Trace:
     varying: set[Operand] = field(default_factory=set)
     states: list[State] = field(default_factory=list)
     accesses: list[_Access] = field(default_factory=list)
+    #: Stream, or live-in for an element that never moves -> its array and its index.
+    places: dict[str, tuple[str, Linear]] = field(default_factory=dict)
     #: The code of the kernel's function, whose lines the operations come from.
     code: CodeType | None = None
 
@@ -128,3 +130,23 @@ class Trace:
 
 
 ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)
+
+
+@dataclass
+class Excerpt:
+    """The first iterations of a kernel that runs: at most ``most``, and a whole multiple of some number."""
+
+    most: int
+    multiple: int = 1
+    #: Iterations of the loop that ran last.
+    iterations: int = 0
+
+    def of(self, indices: range) -> range:
+        """The indices that the loop takes."""
+        count = min(len(indices), self.most)
+        self.iterations = count - count % self.multiple
+        return indices[: self.iterations]
+
+
+#: Set while a kernel is run for its first iterations only.
+EXCERPT: Final[ContextVar[Excerpt | None]] = ContextVar("gridloom_excerpt", default=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
@@ -13,6 +14,7 @@ from gridloom.flow.functions.launching.launches import (
     Binding,
     Launch,
     bind,
+    graph_iterations,
     pieces_for,
     simulate_exchanged,
     simulate_jam,
@@ -22,7 +24,7 @@ from gridloom.flow.functions.launching.launches import (
 )
 from gridloom.flow.functions.launching.schedule import LaunchRow, LoopCost
 from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.function.program import entrance
+from gridloom.sim.windows import run_on_memory
 
 
 @dataclass
@@ -173,7 +175,7 @@ class Launcher:
             self._leave_exchanged(k, row, launch, dict(zip(loop.plan.loop.blocks, visits)))
             return
         # The host tests the loop's condition before it starts the array: a loop without iterations costs that.
-        row.iterations = _iterations(loop, dict(zip(loop.plan.loop.blocks, visits)))
+        row.iterations = graph_iterations(loop.plan, dict(zip(loop.plan.loop.blocks, visits)))
         if not row.refused and row.iterations:
             row.cycles = self._cycles(k, launch, row.iterations, left, way)
             row.array = row.cycles + transfer(loop, row.iterations)
@@ -221,7 +223,10 @@ class Launcher:
             row.cycles = launches * loop.slots.cycles(length)
         else:
             self.simulations[k] += 1
-            row.cycles = simulate_exchanged(loop.plan, loop.slots, launch, (length, launches), self.memory)
+            row.cycles = simulate_exchanged(
+                loop.plan, partial(run_on_memory, loop.slots), launch, (length, launches),
+                launch.binding.image(self.memory),
+            )  # fmt: skip
         row.array = row.cycles + exchanged_transfer(loop, launches)
         self.launched[k] += 1
 
@@ -236,7 +241,7 @@ class Launcher:
         row = self.rows[group.row]
         visits = [self.counts[number] - before for number, before in zip(self.blocks[k], group.counts)]
         row.host += sum(self.costs[number] * n for number, n in zip(self.blocks[k], visits))
-        group.iterations.append(_iterations(loop, dict(zip(loop.plan.loop.blocks, visits))))
+        group.iterations.append(graph_iterations(loop.plan, dict(zip(loop.plan.loop.blocks, visits))))
         group.left.append(left)
         if len(group.left) < loop.plan.jam:
             return
@@ -249,7 +254,9 @@ class Launcher:
             row.cycles = loop.slots.cycles(row.iterations)
         else:
             self.simulations[k] += 1
-            row.cycles = simulate_jam(loop.plan, loop.slots, group.launch, row.iterations, group.left)
+            row.cycles = simulate_jam(
+                loop.plan, partial(run_on_memory, loop.slots), group.launch, row.iterations, group.left
+            )
         row.array = row.cycles + transfer(loop, row.iterations)
         self.launched[k] += 1
 
@@ -262,27 +269,7 @@ class Launcher:
             pieces = [iterations] if plan.pieces is None else pieces_for(iterations)
             return sum(map(slots.cycles, pieces))
         self.simulations[k] += 1
+        run, after = partial(run_on_memory, slots), launch.binding.image(self.memory)
         if plan.pieces is not None:
-            return simulate_pieces(plan, slots, launch, iterations, self.memory, left, way)
-        return simulate_launch(plan, slots, launch, iterations, self.memory, left)
-
-
-def _iterations(loop: CompiledLoop, visits: Mapping[str, int]) -> int:
-    """Iterations of the graph, from how often the blocks of its loop ran.
-
-    A counted loop that is left in the middle of its body runs the part before once more than the rest; a loop in
-    pieces takes the exit in its last iteration. An iteration of a nest ends where its inner loop goes back, or where
-    its outer one does.
-    """
-    graph, plan = loop.plan.graph, loop.plan
-    assert graph is not None
-    count = visits[plan.loop.header]
-    if plan.pieces is not None:
-        return count
-    region = graph.region
-    after = [item for name in region.after_exit for item in region.blocks[name].instructions]
-    if region.exiting != region.loop.latches[0] and any(i.opcode not in ("br", "switch", "phi") for i in after):
-        count -= 1
-    if region.inner is not None:
-        count += visits[region.inner.header] - visits[entrance(region.inner)]
-    return count
+            return simulate_pieces(plan, run, launch, iterations, after, left, way)
+        return simulate_launch(plan, run, launch, iterations, after, left)

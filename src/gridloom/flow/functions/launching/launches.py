@@ -7,7 +7,7 @@ host leaves the loop, the words and the live-outs of both must be equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,17 +19,20 @@ from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop
 from gridloom.frontend.c.function.memory import Memory, Placed
-from gridloom.frontend.c.function.program import LoopPlan
+from gridloom.frontend.c.function.program import LoopPlan, entrance
 from gridloom.frontend.c.llvm.ir import Argument, Value
 from gridloom.frontend.c.nest.interchange import TURN
+from gridloom.frontend.c.region import leaves_early
 from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
-from gridloom.sim.slot_code import SlotCode
-from gridloom.sim.windows import Window, run_on_memory
+from gridloom.sim.windows import Window, WindowRun
 
 #: Iterations of the first piece of a loop with early exits, and the most that a piece has.
 FIRST_PIECE: Final = 16
 LAST_PIECE: Final = 1024
+
+#: What runs the graph of a loop on a memory in which its arrays are windows: a mapped array, or an interpreter.
+Runner = Callable[[Stimulus, Mapping[str, Window], Words], WindowRun]
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,26 @@ class Launch:
     #: Cycles of the host and of transfers before the launch, for the timeline.
     host: int = 0
     transfer: int = 0
+    #: What ran the graph and what ran the loop, for messages.
+    sides: tuple[str, str] = ("on the array", "on the host")
+
+
+def graph_iterations(plan: LoopPlan, visits: Mapping[str, int]) -> int:
+    """Iterations of the graph, from how often the blocks of its loop ran.
+
+    A counted loop that is left in the middle of its body runs the part before once more than the rest; a loop in
+    pieces takes the exit in its last iteration. An iteration of a nest ends where its inner loop goes back, or where
+    its outer one does.
+    """
+    assert plan.graph is not None
+    count, region = visits[plan.loop.header], plan.graph.region
+    if plan.pieces is not None:
+        return count
+    if leaves_early(region):
+        count -= 1
+    if region.inner is not None:
+        count += visits[region.inner.header] - visits[entrance(region.inner)]
+    return count
 
 
 def piece_lengths() -> Iterator[int]:
@@ -179,27 +202,23 @@ def pieces_for(iterations: int) -> list[int]:
 
 
 def simulate_launch(
-    plan: LoopPlan, compiled: SlotCode, launch: Launch, iterations: int, memory: Memory, left: Sequence[Any]
+    plan: LoopPlan, run: Runner, launch: Launch, iterations: int, after: Words, left: Sequence[Any]
 ) -> int:
-    """Run a launch on the array and compare it with what the host left; returns its cycles.
+    """Run a launch and compare it with the words and the values that the host left; returns its cycles.
 
     SimulationError where a word or a live-out differs.
     """
     graph = plan.graph
     assert graph is not None and launch.before is not None
     stimulus = Stimulus(iterations=iterations, liveins=started(graph, launch.liveins, launch.binding, launch.before))
-    found = run_on_memory(compiled, stimulus, launch.binding.windows, launch.before)
+    found = run(stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
-    _compare_memory(graph, launch, found.memory, memory, where)
-    for (name, item), value in zip(graph.liveouts.items(), left):
-        if name in found.liveouts:
-            _compare_value(name, item, graph.last(name, found.liveouts), value, where)
+    _compare_memory(graph, launch, found.memory, after, where)
+    compare_liveouts(graph, launch, found.liveouts, left, where)
     return found.cycles
 
 
-def simulate_exchanged(
-    plan: LoopPlan, compiled: SlotCode, launch: Launch, lengths: tuple[int, int], memory: Memory
-) -> int:
+def simulate_exchanged(plan: LoopPlan, run: Runner, launch: Launch, lengths: tuple[int, int], after: Words) -> int:
     """Run a nest whose loops are exchanged, one launch after the other, and compare memory; returns all cycles.
 
     ``lengths`` are the iterations of a launch and the number of launches. SimulationError where a word differs.
@@ -211,16 +230,14 @@ def simulate_exchanged(
     for turn in range(launches):
         liveins = {name: turn if name == TURN else word for name, word in launch.liveins.items()}
         stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
-        found = run_on_memory(compiled, stimulus, launch.binding.windows, words)
+        found = run(stimulus, launch.binding.windows, words)
         words, cycles = found.memory, cycles + found.cycles
     where = f"loop {plan.name}, {launches} launches of {length} iterations"
-    _compare_memory(graph, launch, words, memory, where)
+    _compare_memory(graph, launch, words, after, where)
     return cycles
 
 
-def simulate_jam(
-    plan: LoopPlan, compiled: SlotCode, launch: Launch, iterations: int, left: Sequence[Sequence[Any]]
-) -> int:
+def simulate_jam(plan: LoopPlan, run: Runner, launch: Launch, iterations: int, left: Sequence[Sequence[Any]]) -> int:
     """Run several launches side by side and compare what each leaves with the host; returns the cycles.
 
     Such loops store nothing. SimulationError where a live-out differs.
@@ -228,18 +245,18 @@ def simulate_jam(
     graph = plan.graph
     assert graph is not None and launch.before is not None
     stimulus = Stimulus(iterations=iterations, liveins=started(graph, launch.liveins, launch.binding, launch.before))
-    found = run_on_memory(compiled, stimulus, launch.binding.windows, launch.before)
+    found = run(stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
     for copy, values in enumerate(left):
         own = {name.removesuffix(f"_{copy}"): word for name, word in found.liveouts.items()} if copy else found.liveouts
         for (name, item), value in zip(graph.liveouts.items(), values):
             if f"{name}_{copy}" in found.liveouts or not copy:
-                _compare_value(f"{name} of copy {copy}", item, graph.last(name, own), value, where)
+                _compare_value(f"{name} of copy {copy}", item, graph.last(name, own), value, where, launch.sides)
     return found.cycles
 
 
 def simulate_pieces(
-    plan: LoopPlan, compiled: SlotCode, launch: Launch, iterations: int, memory: Memory, left: Sequence[Any], way: int
+    plan: LoopPlan, run: Runner, launch: Launch, iterations: int, after: Words, left: Sequence[Any], way: int
 ) -> int:
     """Run a loop with early exits piece by piece until its flag is set; returns the cycles of all pieces.
 
@@ -253,13 +270,13 @@ def simulate_pieces(
     lengths = pieces_for(iterations)
     for k, length in enumerate(lengths):
         stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
-        found = run_on_memory(compiled, stimulus, launch.binding.windows, words)
+        found = run(stimulus, launch.binding.windows, words)
         cycles += found.cycles
         words = found.memory
         if bool(found.liveouts[loop.done]) != (k == len(lengths) - 1):
             raise SimulationError(f"the array ends in another piece than the host, at number {k}", where=where)
         liveins = _next_liveins(loop, liveins, found.liveouts, launch.needed)
-    _compare_memory(graph, launch, words, memory, where)
+    _compare_memory(graph, launch, words, after, where)
     if loop.way and found.liveouts[loop.way] != way:
         raise SimulationError(f"the array leaves by way {found.liveouts[loop.way]}, the host by {way}", where=where)
     roots = iter(launch.needed[len(launch.needed) - sum(item.root is not None for item in loop.left) :])
@@ -268,7 +285,8 @@ def simulate_pieces(
         if item.root is not None:
             expected = (int(value) - int(next(roots))) // item.unit
         if item.liveout and way in item.ways:
-            _compare_value(item.liveout, item.latched, graph.last(item.liveout, found.liveouts), expected, where)
+            last = graph.last(item.liveout, found.liveouts)
+            _compare_value(item.liveout, item.latched, last, expected, where, launch.sides)
     return cycles
 
 
@@ -286,18 +304,26 @@ def _next_liveins(
     return following
 
 
-def _compare_memory(graph: CLoop, launch: Launch, found: Words, memory: Memory, where: str) -> None:
-    """SimulationError for the first word that the array left otherwise than the host."""
-    expected = launch.binding.image(memory)
+def compare_liveouts(
+    graph: CLoop, launch: Launch, liveouts: Mapping[str, int], left: Sequence[Any], where: str
+) -> None:
+    """SimulationError for the first live-out that is not what the host left."""
+    for (name, item), value in zip(graph.liveouts.items(), left):
+        if name in liveouts:
+            _compare_value(name, item, graph.last(name, liveouts), value, where, launch.sides)
+
+
+def _compare_memory(graph: CLoop, launch: Launch, found: Words, expected: Words, where: str) -> None:
+    """SimulationError for the first word that the graph left otherwise than the host."""
     wrong = found != expected
     if wrong.any() and _has_singles(graph):
         # Which of its patterns a NaN has is nobody's promise.
         wrong &= ~(_is_nan(found) & _is_nan(expected))
     for k in wrong.nonzero()[0][:1].tolist():
         name = next((n for n, w in launch.binding.windows.items() if w.base + w.low <= k < w.base + w.high), "")
+        ours, theirs = launch.sides
         raise SimulationError(
-            f"word {k} of memory (array {name}) is {int(found[k])} on the array and {int(expected[k])} on the host",
-            where=where,
+            f"word {k} of memory (array {name}) is {int(found[k])} {ours} and {int(expected[k])} {theirs}", where=where
         )
 
 
@@ -309,8 +335,8 @@ def _is_nan(words: Words) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return (words & 0x7FFFFFFF) > 0x7F800000
 
 
-def _compare_value(name: str, item: Value, found: int, value: Any, where: str) -> None:
+def _compare_value(name: str, item: Value, found: int, value: Any, where: str, sides: tuple[str, str]) -> None:
     """SimulationError where a live-out is not what the host has."""
     bits = int(item.type[1:]) if item.type.startswith("i") else 32
     if (found ^ word_of(item, value)) & ((1 << bits) - 1) and not (item.type == "float" and np.isnan(value)):
-        raise SimulationError(f"live-out {name} is {found} on the array and {value} on the host", where=where)
+        raise SimulationError(f"live-out {name} is {found} {sides[0]} and {value} {sides[1]}", where=where)

@@ -39,13 +39,18 @@ class Mark:
     """A loop of a function that the code tells about.
 
     ``number`` is unique in the module. ``given`` are the values that are read when the loop is entered (header phis
-    hold what they start from), ``left`` those that are read when it is left.
+    hold what they start from), ``left`` those that are read when it is left. Of a loop that is ``watched``, the code
+    calls ``TEST_k`` with the values of ``left`` whenever its exit is asked for, and leaves it where that returns True;
+    and ``SEE_k`` with the number, the address and the value of each of the accesses that are ``seen``: of a load after
+    it, of a store before it. Such a loop has one block that leaves it.
     """
 
     number: int
     loop: Loop
     given: Sequence[Value]
     left: Sequence[Instruction]
+    watched: bool = False
+    seen: Sequence[Instruction] = ()
 
 
 @dataclass
@@ -164,8 +169,20 @@ class _Writer:
             text = self._text(item)
         except SourceError as error:
             raise error if error.where else error.at(f"{self.file}:{item.line or self.function.line}") from None
+        if item.opcode == "store":
+            self._see(depth, item, item.operands[0])
         for line in text.splitlines():
             self._emit(depth, f"{self.names[item]} = {line}" if item.type != "void" else line)
+        if item.opcode == "load":
+            self._see(depth, item, item)
+
+    def _see(self, depth: int, item: Instruction, value: Value) -> None:
+        """Tell about an access of a watched loop."""
+        for mark in self.marks:
+            for k, access in enumerate(mark.seen):
+                if access is item:
+                    told = f"{k}, {self.value(item.operands[-1])}, {self.value(value)}"
+                    self._emit(depth, f"SEE_{mark.number}({told})")
 
     def _text(self, item: Instruction) -> str:
         operands = [self.value(operand) for operand in item.operands]
@@ -215,6 +232,8 @@ class _Writer:
 
     def _call(self, item: Instruction, operands: list[str]) -> str:
         """A call of a function of the module, or of one that the host knows."""
+        if item.callee == "llvm.assume":
+            return f"if not {operands[0]}: STOP({item.line}, 'breaks what the source assumes')"
         if item.callee.startswith(IGNORED):
             return ""
         if item.callee in self.code.first_block:
@@ -275,6 +294,12 @@ class _Writer:
     def _terminator(self, depth: int, block: Block, loops: bool) -> None:
         """Where control goes at the end of a block."""
         item = block.terminator
+        for mark in self.marks:
+            if mark.watched and mark.loop.exits[0][0] == block.name:
+                self._emit(depth, f"if TEST_{mark.number}(({self._left(mark)})):")
+                self._edge(depth + 1, block.name, mark.loop.exits[0][1], loops)
+                if not loops:
+                    self._emit(depth + 1, "continue")
         if item.opcode == "ret":
             self._emit(depth, f"return {self.value(item.operands[0])}" if item.operands else "return None")
         elif item.opcode == "br" and not item.operands:
@@ -299,6 +324,10 @@ class _Writer:
             where = f"{self.file}:{item.line or self.function.line}"
             raise SourceError(f"instruction {item.opcode!r} is not known to the host", where=where)
 
+    def _left(self, mark: Mark) -> str:
+        """The values that a loop leaves, as the items of a tuple."""
+        return "".join(f"{self.names[item]}, " for item in mark.left)
+
     def _edge(self, depth: int, source: str, target: str, loops: bool) -> None:
         """Go from a block to another: tell about loops that end, copy what the target's phis take, tell what begins.
 
@@ -307,8 +336,7 @@ class _Writer:
         for mark in reversed(self.marks):
             if source in self.inside[mark.number] and target not in self.inside[mark.number]:
                 exits = mark.loop.exits.index((source, target))
-                left = "".join(f"{self.names[item]}, " for item in mark.left)
-                self._emit(depth, f"LEAVE_{mark.number}({exits}, ({left}))")
+                self._emit(depth, f"LEAVE_{mark.number}({exits}, ({self._left(mark)}))")
         phis = [item for item in self.function.blocks[target].instructions if item.opcode == "phi"]
         pairs = [(self.names[phi], self.value(phi.operands[phi.incoming.index(source)])) for phi in phis]
         pairs = [(name, text) for name, text in pairs if name != text]

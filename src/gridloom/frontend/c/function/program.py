@@ -156,7 +156,7 @@ def program_of(
     if function not in module.functions:
         known = ", ".join(module.functions) or "none"
         raise SourceError(f"has no function {function!r}; it has: {known}", where=file)
-    reached = _reached(module, function)
+    reached = reached_functions(module, function)
     loops: list[LoopPlan] = []
     for item in reached:
         for loop in find_loops(module, item):
@@ -172,7 +172,7 @@ def program_of(
     )  # fmt: skip
 
 
-def _reached(module: Module, name: str) -> list[Function]:
+def reached_functions(module: Module, name: str) -> list[Function]:
     """The function and all functions of the module that it may call, each once."""
     found: dict[str, Function] = {}
     work = [name]

@@ -131,6 +131,8 @@ class Function:
     line: int
     arguments: list[Argument]
     blocks: dict[str, Block]
+    #: Only functions of the module call it, so that clang may know what its arguments are.
+    internal: bool = False
 
     @property
     def entry(self) -> str:

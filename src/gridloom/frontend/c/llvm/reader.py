@@ -189,7 +189,8 @@ class _Reader:
             if record.opcode == "switch":
                 record.operands = [operands[0], *_cases(record)]
         _drop_unreachable(blocks)
-        return Function(function.name, self._line_of(head), arguments, blocks)
+        internal = re.match(r"define (?:internal|private)\b", head) is not None
+        return Function(function.name, self._line_of(head), arguments, blocks, internal)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
         """The record of an instruction without its operands: what its printed line and metadata say.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, may_overlap
 from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.region import Region, Trip, constant_step
+from gridloom.frontend.c.region import Region, Trip, word_step
 
 #: Loops with more iterations are taken for endless.
 _MOST = 4096
@@ -87,7 +87,7 @@ class Crossing:
     def _step(self, phi: Instruction) -> int | None:
         """What an iteration of the outer loop adds to one of its counters."""
         if phi.type != "ptr":
-            return constant_step(self.region, phi)
+            return word_step(self.region, phi)
         move = self.pointers.expand(self.pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
         return None if move.terms else move.constant
 
@@ -106,10 +106,9 @@ class Crossing:
 
 def _most(trip: Trip | None) -> int | None:
     """The most iterations that two of a loop can be apart; None where that is not known."""
-    if trip is None or not (isinstance(trip.start, Constant) and isinstance(trip.bound, Constant)):
+    if trip is None or trip.constant is None:
         return None
-    number = trip.number(trip.start.value, trip.bound.value)
-    return number - 1 if number <= _MOST else None
+    return trip.constant - 1 if trip.constant <= _MOST else None
 
 
 def _solvable(a: int, b: int, gap: int, most_outer: int | None, most_inner: int | None) -> bool:

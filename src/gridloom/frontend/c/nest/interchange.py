@@ -87,9 +87,7 @@ def _exchanged(module: Module, whole: Region, file: str) -> Exchanged:
 
 def _number(trip: Trip | None) -> int | None:
     """How often a loop runs, where its ends are numbers."""
-    if trip is None or not (isinstance(trip.start, Constant) and isinstance(trip.bound, Constant)):
-        return None
-    return trip.number(trip.start.value, trip.bound.value)
+    return None if trip is None else trip.constant
 
 
 def _is_fixed(whole: Region) -> bool:

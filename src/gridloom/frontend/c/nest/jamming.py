@@ -73,7 +73,8 @@ def _step(symbol: Value, outer: Loop, pointers: Pointers, name: str) -> Form | N
     """What an outer iteration adds to a counter, or to a counter times a fixed value; None for anything else."""
     if not isinstance(symbol, Instruction):
         return None
-    if symbol in outer.phis and initial_value(outer, symbol) is not None:
+    # A narrower counter may wrap around, which adding to a live-in of its range would not.
+    if symbol in outer.phis and symbol.type == "i32" and initial_value(outer, symbol) is not None:
         step = constant_addition(next_value(outer, symbol), symbol)
         return None if step is None else Form(step, {})
     if symbol.opcode != "mul" or symbol.type != "i32":

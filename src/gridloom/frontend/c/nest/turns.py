@@ -77,16 +77,15 @@ def _length(
     parts = trip_parts(inner)
     if parts is None:
         return None
-    start, bound = parts.start, parts.bound
-    if isinstance(start, Constant) and isinstance(bound, Constant):
-        return Const(parts.number(start.value, bound.value))
-    if not parts.exact or abs(parts.step) != 1:
+    if parts.constant is not None:
+        return Const(parts.constant) if parts.constant < 1 << 31 else None
+    if not parts.exact or abs(parts.step) != 1 or not parts.is_word:
         return None
     ends: list[Operand] = []
-    for value in (start, bound):
+    for value in (parts.start, parts.bound):
         if isinstance(value, Constant):
             ends.append(Const(value.value))
-        elif value in livein and value.type == "i32":
+        elif value in livein:
             ends.append(livein[value])
         else:
             return None
