@@ -47,6 +47,13 @@ def compile_source(
         bool,
         typer.Option("--sizes", help="Show the throughput of each loop that arrays of other sizes allow."),
     ] = False,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native/--no-native",
+            help="Compare with the function compiled for this machine, confined; or with its IR, interpreted.",
+        ),
+    ] = True,
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -82,7 +89,8 @@ def compile_source(
     wanted = bool(given) or random is not None or not compiled.signature.parameters
     run = None
     if wanted:
-        run = compiled.run(seed=random, simulate=simulate, trace=trace is not None, always=always, **given)
+        traced = trace is not None
+        run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
     texts = {} if output is None else {output: dumps(compiled)}
     if run is not None and trace is not None:
         texts[trace] = timeline_text(trace, run.events)

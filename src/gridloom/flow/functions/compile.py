@@ -123,6 +123,7 @@ class Compiled:
         compare: bool = True,
         trace: bool = False,
         always: bool = False,
+        native: bool = True,
         **arguments: Any,
     ) -> FunctionRun:
         """Call the function with numbers and NumPy arrays by name; returns value, arrays, cycles and the comparison.
@@ -130,13 +131,17 @@ class Compiled:
         Arrays that are given are not changed; what the function left in them is in the result's ``arrays``. With a
         ``seed``, arguments that are not given are random. ``simulate`` says how many launches of each loop run cycle
         by cycle: a number, ``"first"`` or ``"all"``. With ``trace`` the result has ``events``. Launches that take
-        fewer cycles on the host are the host's, unless all are ``always`` to be on the array. OptionError for an
+        fewer cycles on the host are the host's, unless all are ``always`` to be on the array. The result is compared
+        with the function compiled for this machine; without ``native``, or where that cannot run, with the IR of the
+        function, interpreted. OptionError for an
         argument that is missing or of a wrong type, SourceError where the function leaves its arrays or does not end.
         Costs about 0.1 s for a million instructions of the function, besides the simulation.
         """
         from gridloom.flow.functions.run import run_function
 
-        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always)
+        return run_function(
+            self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always, native=native
+        )
 
 
 def _listed(lines: Sequence[int]) -> str:
@@ -174,8 +179,9 @@ def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[Compi
         compiled.native = judge
         return compiled
     path, function = _parse(str(source))
-    signature = read_signature(path, function)
-    return compile_program(read_program(path, function), signature, arch, path=path, **options)
+    # Reading the program checks what the file includes, so that it comes first.
+    program = read_program(path, function)
+    return compile_program(program, read_signature(path, function), arch, path=path, **options)
 
 
 def compile_program(
