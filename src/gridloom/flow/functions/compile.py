@@ -20,6 +20,7 @@ from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
+from gridloom.frontend.loops.source_name import split
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
 
@@ -251,11 +252,9 @@ def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLo
 
 def _parse(text: str) -> tuple[Path, str]:
     """The file and the function of ``FILE.c:FUNCTION``; of a file with one function, that one."""
-    name, between, function = text.rpartition(":")
-    if not between or "/" in function:
-        name, function = text, ""
-    path = Path(name)
-    if path.suffix != ".c":
+    source = split(text)
+    path, function = source.path, source.rest
+    if source.ending != ".c":
         raise OptionError(f"expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found {shown(text)}")
     if not function:
         raise OptionError(f"{path} names no function; write {path}:FUNCTION")

@@ -17,6 +17,7 @@ from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, 
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.loops.source_name import split
 from gridloom.hardware.system.header import software_text
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 from gridloom.hardware.system.top import system_files
@@ -27,11 +28,11 @@ def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[
 
     Without a name it is the one function of the file that ``main`` calls; OptionError where there are several, or none.
     """
-    name, between, function = source.rpartition(":")
-    path = Path(name if between and "/" not in function else source)
-    if path.suffix != ".c":
+    named = split(source)
+    path, function = named.path, named.rest
+    if named.ending != ".c":
         raise OptionError(f"expected FILE.c or FILE.c:FUNCTION, found {source!r}")
-    if path == Path(source):
+    if not function:
         function = _called(read_module(compile_to_ir(path), str(path)), path)
     return compile_for_system(path, function, arch, unroll=unroll, **options)
 
