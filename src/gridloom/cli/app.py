@@ -17,6 +17,7 @@ from gridloom._version import __version__
 from gridloom.cli.commands.bench_command import bench
 from gridloom.cli.commands.check_commands import check, simulate
 from gridloom.cli.commands.compile_command import compile_source
+from gridloom.cli.commands.doctor_command import doctor
 from gridloom.cli.commands.estimate_command import estimate, mappability_figure
 from gridloom.cli.commands.explore_command import explore
 from gridloom.cli.commands.list_command import list_names
@@ -73,6 +74,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("train", train, "Train a model, or make the data it learns from."),
     ("eval", evaluate, "Measure a model on data it has not seen."),
     ("explore", explore, "Map kernels onto every array of a space and compare."),
+    ("doctor", doctor, "Show versions, extras, tools, caches and the sandbox."),
     ("list", list_names, "List the names of arrays, mappers, kernels and more."),
 )
 for name, function, overview in COMMANDS:

@@ -91,6 +91,15 @@ Model = Annotated[
     ),
 ]
 
+Named = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="FILE",
+        help="A source that the file names and that may be used, or executed if it is Python; may be repeated.",
+    ),
+]
+
 # -- how it is searched -----------------------------------------------------------------------------------------------
 
 Mapper = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gridloom.explore.buffers import Buffers, find_buffers
@@ -18,6 +18,7 @@ def find_array(
     space: Space,
     *,
     folder: Path | None = None,
+    named: Sequence[str] = (),
     executor: ExecutorSpec = ExecutorSpec(),
     store: Store | None = None,
     resume: bool = False,
@@ -28,7 +29,7 @@ def find_array(
     With a store, a search that was killed and is resumed repeats the same steps from the stored rows and continues.
     """
     check_resumable(store, resume)
-    sources = expand_kernels(space.kernels, folder)
+    sources = expand_kernels(space.kernels, folder, named)
     with opened(store) as rows, kept_open(executor, space) as site:
         mapper = Mapper(space, sources, rows, site, tell)
         return find_buffers(space, mapper) if space.find == "buffers" else find_merged(space, mapper)

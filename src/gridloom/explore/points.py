@@ -24,6 +24,7 @@ from gridloom.explore.space import Point, Skip, Space
 from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
+from gridloom.frontend.loops.source_name import check_saved
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 
@@ -78,15 +79,16 @@ class Evaluated:
         }
 
 
-def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
+def expand_kernels(texts: Iterable[str], folder: Path | None, named: Sequence[str] = ()) -> list[str]:
     """Return SOURCE texts: ``suite:NAME`` stands for a suite's sources, a pattern for the files it matches.
 
-    OptionError for a pattern without a file, and for a suite of published files without their ``folder``.
+    OptionError for a pattern without a file, for a suite of published files without their ``folder``, and for a Python
+    file that the user has not ``named``.
     """
     sources: list[str] = []
     for text in texts:
         if text.startswith("suite:"):
-            sources += _of_suite(text.removeprefix("suite:"), folder)
+            sources += _of_suite(text.removeprefix("suite:"), folder, named)
         elif glob.has_magic(text) and not text.startswith("kernel:"):
             files = sorted(glob.glob(text, recursive=True))
             if not files:
@@ -94,12 +96,13 @@ def expand_kernels(texts: Iterable[str], folder: Path | None) -> list[str]:
             sources += files
         else:
             sources.append(text)
+    check_saved(sources, named, "kernels")
     return list(dict.fromkeys(sources))
 
 
-def _of_suite(name: str, folder: Path | None) -> list[str]:
+def _of_suite(name: str, folder: Path | None, named: Sequence[str]) -> list[str]:
     """The sources of a suite; OptionError where it reads files and no folder is given."""
-    suite = load_suite(name)
+    suite = load_suite(name, named)
     if suite.files and folder is None:
         raise OptionError(f"suite {name!r} reads published files; name their folder with --folder", where="kernels")
     return [source_path(suite, source, folder) for group in suite.groups for source in group.sources]

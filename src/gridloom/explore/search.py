@@ -151,6 +151,7 @@ def explore(
     space: Space,
     *,
     folder: Path | None = None,
+    named: Sequence[str] = (),
     executor: ExecutorSpec = ExecutorSpec(),
     store: Store | None = None,
     resume: bool = False,
@@ -163,7 +164,7 @@ def explore(
     are returned.
     """
     check_resumable(store, resume)
-    sources = expand_kernels(space.kernels, folder)
+    sources = expand_kernels(space.kernels, folder, named)
     began = time.monotonic()
     with opened(store) as rows, kept_open(executor, space) as site:
         explorer = _Explorer(space, sources, rows, site, progress, planned_points(space))

@@ -18,6 +18,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative, ranked
 from gridloom.flow.source.comparison import StandIn
+from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
 from gridloom.transform.fuse import fuse
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gridloom.frontend.python.kernel import PythonKernel
 
     #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
-    Source = Dfg | PythonKernel | str | Path
+    Source = Dfg | PythonKernel | SourceName | str | Path
 
 #: A Morpher description, with the links that a value may cross in one cycle.
 _MORPHER = re.compile(r"(.*\.json)(?:,hops=([0-9]{1,3}))?", re.DOTALL)
@@ -138,13 +139,14 @@ def _read(source: Source, memory: Memory) -> list[Alternative]:
     """Return the graph of a source, or the graphs that a loop stands for, with its text."""
     if isinstance(source, Dfg):
         return [Alternative(label="", dfg=source)]
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | SourceName):
         from gridloom.flow.loops.loop_text import trace_kernel
 
         return trace_kernel(source, memory)
-    text = str(source)
-    if is_loop(text) and not names_module(text):
+    name = split(source)
+    name.check_consent()
+    if is_loop(name) and not names_module(name):
         from gridloom.flow.loops.loop_text import read_loop
 
-        return read_loop(text, memory)
-    return [Alternative(label="", dfg=load_source(text, memory=memory))]
+        return read_loop(name, memory)
+    return [Alternative(label="", dfg=load_source(name, memory=memory))]

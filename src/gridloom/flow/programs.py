@@ -20,6 +20,7 @@ between them over channels. The whole is then checked and simulated together.
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -31,6 +32,7 @@ from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
+from gridloom.frontend.loops.source_name import check_saved
 from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.mapping.program import Channel, ChannelKind, Flow, Program, check_channels
@@ -117,17 +119,18 @@ def _flow_record(flow: Flow, verdict: ProgramVerdict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_program(path: Path, arch: ArchLike) -> ProgramSource:
+def read_program(path: Path, arch: ArchLike, named: Sequence[str] = ()) -> ProgramSource:
     """Return the program that a YAML file describes, for an array; sources are relative to the file.
 
-    OptionError names the key that is wrong. Costs one run of the front end for each flow.
+    OptionError names the key that is wrong, or a Python file that the user has not ``named``. Costs one run of the
+    front end for each flow.
     """
     memory = memory_of(read_arch(arch))
     data = parse_yaml(read_yaml_file(path), str(path))
     unknown = set(data) - {"program", "flows", "channels"}
     if unknown:
         raise OptionError(f"unknown key {min(unknown)!r}; expected program, flows, channels", where=str(path))
-    flows = tuple(_flow_source(row, path, k, memory) for k, row in enumerate(_rows(data, "flows", path)))
+    flows = tuple(_flow_source(row, path, k, memory, named) for k, row in enumerate(_rows(data, "flows", path)))
     if not flows:
         raise OptionError("flows: expected at least one", where=str(path))
     if len({flow.name for flow in flows}) < len(flows):
@@ -144,7 +147,7 @@ def _rows(data: MappingABC[str, Any], key: str, path: Path) -> list[dict[str, An
     return rows
 
 
-def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> FlowSource:
+def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory, named: Sequence[str]) -> FlowSource:
     """Return a flow of the file with its graph; errors name the flow's number in the list."""
     where = f"{path}: flows.{k}"
     for key in row:
@@ -160,8 +163,11 @@ def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory) -> Flo
             raise OptionError(f"{key}: expected a number from {least[key]} on, found {number!r}", where=where)
     source = row["source"]
     beside = path.parent / source
+    if not source.startswith("kernel:") and exists(beside):
+        source = str(beside)
+    check_saved([source], named, where)
     try:
-        dfg = read_source(beside if not source.startswith("kernel:") and exists(beside) else source, memory)
+        dfg = read_source(source, memory)
     except GridloomError as error:
         raise error.at(where) from None
     return FlowSource(name=row["name"], dfg=dfg, **numbers)

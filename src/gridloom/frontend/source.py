@@ -15,12 +15,10 @@ from typing import Final
 from gridloom import registry
 from gridloom.dfg import Dfg
 from gridloom.errors import OptionError, SourceError
-from gridloom.frontend.loops.spec import Memory, is_loop, parse
+from gridloom.frontend.loops.source_name import KERNEL_PREFIX, NETWORK_PREFIX, SourceName, split
+from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.parameters import parse_spec
 from gridloom.text_file import exists, is_file, read_text, shown
-
-KERNEL_PREFIX: Final = "kernel:"
-NETWORK_PREFIX: Final = "model:"
 
 #: File endings in the order they are tried, and the reader (a name of the registry's ``readers``) of each.
 ENDINGS: Final = (
@@ -48,14 +46,17 @@ _KINDS: Final = (
 )
 
 
-def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
+def load_source(source: str | SourceName, *, memory: Memory | None = None) -> Dfg:
     """The graph that a SOURCE stands for.
 
     A path is read by its ending; a format of several files (CCF, SAT-MapIt) by any one of them. A kernel is built with
     the parameters given. ``memory`` says what the accesses of a C or Python loop become where the text does not:
     loads and stores (``arrays``, the default) or ``streams``. Raises a GridloomError that says what is read where the
-    ending is not known.
+    ending is not known, and an OptionError for Python that must not be executed.
     """
+    asked = split(source)
+    asked.check_consent()
+    text = asked.text
     if text.startswith(KERNEL_PREFIX):
         name, parameters = parse_spec(text.removeprefix(KERNEL_PREFIX))
         # Networks may be called kernels, too, where no kernel has the name.
@@ -67,26 +68,26 @@ def load_source(text: str, *, memory: Memory | None = None) -> Dfg:
         name, parameters = parse_spec(text.removeprefix(NETWORK_PREFIX))
         network: Dfg = registry.load("networks", name).build(**parameters)
         return network
-    if names_module(text):
+    if names_module(asked):
         from gridloom.frontend.tensor.torch_module import read_spec as read_module
 
-        return read_module(text)
-    if is_loop(text):
-        return _read_loop(text, memory)
+        return read_module(asked)
+    if is_loop(asked):
+        return _read_loop(asked, memory)
     if text.partition(",")[0] in registry.names("kernels") and not exists(Path(text)):
         raise OptionError(f"{text}: there is no such file; did you mean kernel:{text}?")
     return read_graph(Path(text))
 
 
-def _read_loop(text: str, memory: Memory | None) -> Dfg:
+def _read_loop(source: SourceName, memory: Memory | None) -> Dfg:
     """The graph of a loop of a C, MLIR or Python file."""
-    if parse(text).path.suffix != ".py":
+    if not source.is_python:
         from gridloom.frontend.c import read_spec
 
-        return read_spec(text, memory)
+        return read_spec(source, memory)
     from gridloom.frontend.python.kernel import read_spec as read_python
 
-    return read_python(text, memory)
+    return read_python(source, memory)
 
 
 def with_training(text: str) -> str:
@@ -102,10 +103,10 @@ def with_training(text: str) -> str:
     return f"{text},training=true"
 
 
-def names_module(text: str) -> bool:
+def names_module(source: str | SourceName) -> bool:
     """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
-    stem, found, _ = text.partition(".py:")
-    return bool(found) and imports_torch(Path(f"{stem}.py"))
+    name = split(source)
+    return name.rest is not None and name.is_python and imports_torch(name.path)
 
 
 def imports_torch(path: Path) -> bool:

@@ -27,7 +27,7 @@ from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.files import kind_of, load_mapping
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.loops.listing import list_loops
-from gridloom.frontend.loops.spec import is_loop, parse
+from gridloom.frontend.loops.source_name import split, with_file
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure
 from gridloom.studio import share
@@ -118,7 +118,7 @@ class Session:
 
     def _is_file(self, name: str) -> bool:
         """Whether a name is that of a file of the working folder, or of a part of one."""
-        return (self.workspace.folder / (str(parse(name).path) if is_loop(name) else name)).is_file()
+        return (self.workspace.folder / (split(name).file or name)).is_file()
 
     def _named(self, what: str) -> str:
         """What the command line names as a name within the working folder; a kernel or a family stands for itself.
@@ -126,7 +126,7 @@ class Session:
         A file is looked for in the working folder and then where the command was given. OptionError for one that is
         outside of the working folder.
         """
-        name = str(parse(what).path) if is_loop(what) else what
+        name = split(what).file or what
         for found in (self.workspace.folder / name, Path(name)):
             if found.is_file():
                 inside = self.workspace.path(str(found.resolve())).relative_to(self.workspace.folder.resolve())
@@ -191,9 +191,9 @@ class Session:
         name = asked.source
         source = self.workspace.source(name, may_run=asked.run_python)
         if asked.text is not None:
-            file = name.partition(":")[0]
-            kept = self.workspace.keep(file, asked.text)
-            source = kept + name.removeprefix(file)
+            kept = self.workspace.keep(split(name).file or name, asked.text)
+            source = with_file(source, kept, may_run=asked.run_python)
+            source.check_consent()
         request = {**_budget(asked), "source": source, "arch": self._arch_value(asked.arch)}
         shown = {**_budget(asked), "source": name, "arch": asked.arch.arch or "YAML"}
         return self.jobs.submit(f"{name} on {shown['arch']}", request, {**shown, "arch": request["arch"]})
@@ -336,24 +336,38 @@ class Session:
             raise OptionError("the row does not say how it was made; it cannot be made again")
         arch = asked["arch"]
         request: Json = {
+            **_repeated(asked),
             "source": self.workspace.source(str(asked["source"]), may_run=run_python),
             "arch": self.workspace.array(arch) if isinstance(arch, str) else arch,
-            "mapper": str(asked.get("mapper") or "auto"),
-            "seed": int(asked.get("seed") or 0),
-            "effort": asked.get("effort"),
-            "time_limit": asked.get("time_limit") or (None if asked.get("effort") else 20.0),
-            "settings": dict(asked.get("settings") or {}),
         }
         return self.jobs.submit(
             f"{asked['source']} on {arch}"[:200], request, {**request, "source": str(asked["source"])}
         )
 
 
+def _repeated(row: Mapping[str, Any]) -> Json:
+    """How the search of a row is repeated; OptionError where the row asks for more than a page may."""
+    settings = row.get("settings") or {}
+    try:
+        return _budget(
+            Budget(
+                mapper=str(row.get("mapper") or "auto"),
+                seed=row.get("seed") or 0,
+                effort=row.get("effort") or None,
+                time_limit=row.get("time_limit") or 20.0,
+                settings={str(key): str(value) for key, value in dict(settings).items()},
+            )
+        )
+    except (TypeError, ValueError):
+        raise OptionError("the row is damaged: its mapper, seed, limits or settings are none") from None
+
+
 def _listing(job: SearchJob, answer: Json) -> SourceListing | None:
     """The source beside a mapping, under the name that the user knows its file by."""
     listing = listing_of(answer.get("listing"))
     name = str(job.asked.get("source", ""))
-    return None if listing is None else replace(listing, file=str(parse(name).path) if is_loop(name) else listing.file)
+    named = split(name)
+    return None if listing is None else replace(listing, file=named.file if named.ending else listing.file)
 
 
 def _refused(job: SearchJob, answer: Json) -> Refused:

@@ -14,8 +14,7 @@ from typing import Final
 from gridloom import registry
 from gridloom.emit.files import write_atomically
 from gridloom.errors import OptionError
-from gridloom.frontend.loops.spec import is_loop, parse
-from gridloom.frontend.source import KERNEL_PREFIX, NETWORK_PREFIX
+from gridloom.frontend.loops.source_name import SourceName, split, with_file
 from gridloom.text_file import read_text, shown
 
 #: Characters of a source in the editor, and files that the list shows.
@@ -90,18 +89,23 @@ class Workspace:
 
     # -- what a request names -----------------------------------------------------------------------------------------
 
-    def source(self, text: str, *, may_run: bool) -> str:
-        """The SOURCE that a page asks for, with its file inside the folder.
+    def source(self, text: str, *, may_run: bool) -> SourceName:
+        """The source that a page asks for, with its file inside the folder.
 
         Python files are executed when they are read: OptionError unless the user has said that this one may be.
         """
-        if text.startswith((KERNEL_PREFIX, NETWORK_PREFIX)):
-            return text
-        name = str(parse(text).path) if is_loop(text) else text
-        path = self.path(name)
-        if path.suffix == ".py" and not may_run:
-            raise OptionError(f"{shown(name)} is Python: mapping it executes the file; say so first")
-        return str(path) + text.removeprefix(name)
+        asked = split(text) if not self._is_whole(text) else SourceName(file=text)
+        if not asked.file:
+            return asked
+        # A link has another ending than its file: both are asked.
+        SourceName(file=asked.file, may_run=may_run).check_consent()
+        found = with_file(asked, str(self.path(asked.file)), may_run=may_run)
+        found.check_consent()
+        return found
+
+    def _is_whole(self, text: str) -> bool:
+        """Whether a text is the name of a file of the folder as it stands, a colon included."""
+        return ":" in text and self.path(text).is_file()
 
     def array(self, text: str) -> str:
         """The ARCH that a page asks for: a family with parameters, or a file inside the folder."""

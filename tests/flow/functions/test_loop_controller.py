@@ -138,6 +138,6 @@ def test_a_saved_function_has_its_controller_again(source: Path, tmp_path: Path)
     compiled = gl.compile(f"{source}:scale", "torus:4x4,loop_levels=1", effort=2000)
     path = tmp_path / "saved.json"
     path.write_text(files.dumps(compiled))
-    again = files.load(path)
+    again = files.load(path, Path(compiled.program.file))
     assert [loop.text for loop in again.loops] == [loop.text for loop in compiled.loops]
     assert again.run(**arguments("scale")).cycles == compiled.run(**arguments("scale")).cycles

@@ -22,6 +22,7 @@ from gridloom.cli.options import (
     Cluster,
     Effort,
     GraphFolder,
+    Named,
     Processes,
     Quiet,
     Resume,
@@ -93,6 +94,7 @@ def bench(
         ),
     ] = None,
     folder: GraphFolder = None,
+    source: Named = None,
     plot: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,7 +132,7 @@ def bench(
     # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
-    chosen = narrowed(load_suite(suite), archs=_words(arch), seeds=_seeds(seed))
+    chosen = narrowed(load_suite(suite, source or ()), archs=_words(arch), seeds=_seeds(seed))
     asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=_variant(names[0])[0])
     asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):

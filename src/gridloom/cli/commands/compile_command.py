@@ -32,6 +32,10 @@ def compile_source(
         str | None,
         typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4) or a YAML file."),
     ] = None,
+    saved: Annotated[
+        Path | None,
+        typer.Option("--source", metavar="FILE", help="The C or MLIR file that a file of -o was compiled from."),
+    ] = None,
     numbers: Numbers = None,
     data: DataFiles = None,
     random: RandomSeed = None,
@@ -47,6 +51,13 @@ def compile_source(
         bool,
         typer.Option("--sizes", help="Show the throughput of each loop that arrays of other sizes allow."),
     ] = False,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native/--no-native",
+            help="Compare with the function compiled for this machine, confined; or with its IR, interpreted.",
+        ),
+    ] = True,
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -77,12 +88,13 @@ def compile_source(
     check_writable([("--output", output), ("--trace", trace)])
     check_trace(trace)
     _check_folder(out)
-    compiled = _compiled(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
+    compiled = _compiled(source, arch, saved, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     given = read_given(compiled.signature, numbers or [], data or [])
     wanted = bool(given) or random is not None or not compiled.signature.parameters
     run = None
     if wanted:
-        run = compiled.run(seed=random, simulate=simulate, trace=trace is not None, always=always, **given)
+        traced = trace is not None
+        run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
     texts = {} if output is None else {output: dumps(compiled)}
     if run is not None and trace is not None:
         texts[trace] = timeline_text(trace, run.events)
@@ -97,7 +109,7 @@ def compile_source(
     return int(run is not None and bool(run.native.differences))
 
 
-def _compiled(source: str, arch: str | None, **options: Any) -> Compiled:
+def _compiled(source: str, arch: str | None, saved: Path | None, **options: Any) -> Compiled:
     """The function, compiled or loaded from a file."""
     from gridloom.flow.functions.compile import compile_function
     from gridloom.flow.functions.files import is_function_file, load
@@ -105,7 +117,9 @@ def _compiled(source: str, arch: str | None, **options: Any) -> Compiled:
     if is_function_file(Path(source)):
         if arch is not None:
             raise OptionError(f"{source} has an array already; leave out --arch", where="--arch")
-        return load(Path(source))
+        return load(Path(source), saved)
+    if saved is not None:
+        raise OptionError("is for a file that -o wrote; leave it out", where="--source")
     if arch is None:
         raise OptionError("name the array to compile for: --arch torus:4x4")
     with display(None) as shown:

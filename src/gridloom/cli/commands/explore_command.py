@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, Cluster, GraphFolder, Processes, Quiet, Resume, StoreFile
+from gridloom.cli.options import AsJson, Cluster, GraphFolder, Named, Processes, Quiet, Resume, StoreFile
 from gridloom.cli.outputs import check_folder, check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note
 from gridloom.cli.quiet import shows_progress
@@ -36,6 +36,7 @@ def explore(
     jobs: Processes = None,
     cluster: Cluster = None,
     folder: GraphFolder = None,
+    source: Named = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a report with plots to this HTML file.")
     ] = None,
@@ -74,9 +75,11 @@ def explore(
     if asked.find != "points":
         executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
         with nullcontext() if store is None else Store(store) as rows:
-            array = find_array(asked, folder=folder, executor=executor, store=rows, resume=resume, tell=note).to_dict()
+            array = find_array(
+                asked, folder=folder, named=source or (), executor=executor, store=rows, resume=resume, tell=note
+            ).to_dict()
         return _show_array(asked, array, figures=figures, best=best, as_json=as_json)
-    found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder)
+    found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder, named=source or ())
     _export(store, csv, parquet)
     _draw(found, html, figures, f"gridloom explore {shlex.quote(str(space))}")
     chosen = best_arrays(found)
@@ -185,7 +188,14 @@ def _number(value: float | None) -> str:
 
 
 def _run(
-    space: Space, *, store: Path | None, resume: bool, jobs: int | None, cluster: str | None, folder: Path | None
+    space: Space,
+    *,
+    store: Path | None,
+    resume: bool,
+    jobs: int | None,
+    cluster: str | None,
+    folder: Path | None,
+    named: Sequence[str],
 ) -> Exploration:
     """Explore a space with the executor and the store that the options ask for, under the dashboard."""
     from gridloom.explore import explore as run_space
@@ -194,9 +204,11 @@ def _run(
     executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
     with dashboard(space) as shown:
         if store is None:
-            return run_space(space, folder=folder, executor=executor, resume=resume, progress=shown)
+            return run_space(space, folder=folder, named=named, executor=executor, resume=resume, progress=shown)
         with Store(store) as rows:
-            return run_space(space, folder=folder, executor=executor, store=rows, resume=resume, progress=shown)
+            return run_space(
+                space, folder=folder, named=named, executor=executor, store=rows, resume=resume, progress=shown
+            )
 
 
 def _export(store: Path | None, csv: Path | None, parquet: Path | None) -> None:

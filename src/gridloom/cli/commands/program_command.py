@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridloom.cli.completion import offer_names
-from gridloom.cli.options import AsJson, Effort, Mapper, Quiet, Seed, SpokeRam, TimeLimit
+from gridloom.cli.options import AsJson, Effort, Mapper, Named, Quiet, Seed, SpokeRam, TimeLimit
 from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def program(
             autocompletion=offer_names("archs"),
         ),
     ],
+    sources: Named = None,
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -56,7 +57,7 @@ def program(
     check_writable([("--output", output), ("--spoke-ram", spokes)])
     if time_limit is None and effort is None:
         effort = 200_000
-    read = read_program(source, arch)
+    read = read_program(source, arch, sources or ())
     request = Request(source="", arch=arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     result = map_program(read, request)
     if result.program is not None:

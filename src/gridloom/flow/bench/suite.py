@@ -19,7 +19,7 @@ ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any
 
 from gridloom import registry
 from gridloom.errors import OptionError
+from gridloom.frontend.loops.source_name import check_saved
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 _KEYS = (
@@ -91,13 +92,18 @@ class Suite:
                         yield Cell(source=source, arch=arch, seed=seed)
 
 
-def load_suite(name: str) -> Suite:
-    """Return the suite of that name, or of that YAML file. OptionError for an unknown name or key."""
+def load_suite(name: str, named: Sequence[str] = ()) -> Suite:
+    """Return the suite of that name, or of that YAML file. OptionError for an unknown name or key.
+
+    Python files that the YAML file names must be among those that the user has ``named``.
+    """
     if name.endswith((".yaml", ".yml")):
-        return read_suite(read_yaml_file(Path(name)), name)
+        suite = read_suite(read_yaml_file(Path(name)), name)
+        check_saved((source for group in suite.groups for source in group.sources), named, name)
+        return suite
     reader = registry.load("suites", name)
-    suite: Suite = reader(name)
-    return suite
+    made: Suite = reader(name)
+    return made
 
 
 def built_in(name: str) -> Suite:

@@ -20,6 +20,7 @@ from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
+from gridloom.frontend.loops.source_name import split
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
 
@@ -123,6 +124,7 @@ class Compiled:
         compare: bool = True,
         trace: bool = False,
         always: bool = False,
+        native: bool = True,
         **arguments: Any,
     ) -> FunctionRun:
         """Call the function with numbers and NumPy arrays by name; returns value, arrays, cycles and the comparison.
@@ -130,13 +132,17 @@ class Compiled:
         Arrays that are given are not changed; what the function left in them is in the result's ``arrays``. With a
         ``seed``, arguments that are not given are random. ``simulate`` says how many launches of each loop run cycle
         by cycle: a number, ``"first"`` or ``"all"``. With ``trace`` the result has ``events``. Launches that take
-        fewer cycles on the host are the host's, unless all are ``always`` to be on the array. OptionError for an
+        fewer cycles on the host are the host's, unless all are ``always`` to be on the array. The result is compared
+        with the function compiled for this machine; without ``native``, or where that cannot run, with the IR of the
+        function, interpreted. OptionError for an
         argument that is missing or of a wrong type, SourceError where the function leaves its arrays or does not end.
         Costs about 0.1 s for a million instructions of the function, besides the simulation.
         """
         from gridloom.flow.functions.run import run_function
 
-        return run_function(self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always)
+        return run_function(
+            self, arguments, seed=seed, simulate=simulate, compare=compare, trace=trace, always=always, native=native
+        )
 
 
 def _listed(lines: Sequence[int]) -> str:
@@ -174,8 +180,9 @@ def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[Compi
         compiled.native = judge
         return compiled
     path, function = _parse(str(source))
-    signature = read_signature(path, function)
-    return compile_program(read_program(path, function), signature, arch, path=path, **options)
+    # Reading the program checks what the file includes, so that it comes first.
+    program = read_program(path, function)
+    return compile_program(program, read_signature(path, function), arch, path=path, **options)
 
 
 def compile_program(
@@ -245,11 +252,9 @@ def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLo
 
 def _parse(text: str) -> tuple[Path, str]:
     """The file and the function of ``FILE.c:FUNCTION``; of a file with one function, that one."""
-    name, between, function = text.rpartition(":")
-    if not between or "/" in function:
-        name, function = text, ""
-    path = Path(name)
-    if path.suffix != ".c":
+    source = split(text)
+    path, function = source.path, source.rest
+    if source.ending != ".c":
         raise OptionError(f"expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found {shown(text)}")
     if not function:
         raise OptionError(f"{path} names no function; write {path}:FUNCTION")

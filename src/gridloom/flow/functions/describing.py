@@ -51,6 +51,8 @@ def run_text(compiled: Compiled, run: FunctionRun) -> str:
         lines.append(f"equal to {run.native.label} on the same data")
     else:
         lines += [f"DIFFERENT from {run.native.label}:", *(f"  {line}" for line in run.native.differences)]
+    if run.native.note:
+        lines.append(f"not compared with compiled code: {run.native.note}")
     lines.append(f"{run.cycles} cycles; the host alone takes {run.single_issue}")
     width = max(len(name) for name in run.breakdown)
     lines += [f"  {name:<{width}}  {cycles:>9}" for name, cycles in run.breakdown.items() if cycles or name == "total"]
@@ -127,7 +129,8 @@ def run_record(compiled: Compiled, run: FunctionRun) -> dict[str, Any]:
 
 def _native_record(run: FunctionRun) -> dict[str, Any]:
     native = run.native
-    return {"equal": native.equal, "differences": list(native.differences), "missing": native.missing}
+    return {"equal": native.equal, "differences": list(native.differences), "missing": native.missing,
+            "compared_with": native.label, "note": native.note}  # fmt: skip
 
 
 def compiled_record(compiled: Compiled) -> dict[str, Any]:

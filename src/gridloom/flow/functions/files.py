@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.errors import MappingError
+from gridloom.errors import MappingError, OptionError
 from gridloom.flow.confirmation import illegalities
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finished
 from gridloom.flow.functions.mlir import MlirFunction
@@ -19,7 +19,7 @@ from gridloom.frontend.c.function.program import LoopPlan, read_program
 from gridloom.frontend.c.function.signature import read_signature
 from gridloom.mapping import json_format
 from gridloom.mapping.mii import mii
-from gridloom.text_file import is_file, read_text
+from gridloom.text_file import is_file, read_text, shown
 
 FORMAT: Final = "gridloom-function"
 _VERSION: Final = 1
@@ -59,19 +59,25 @@ def is_function_file(path: Path) -> bool:
         return FORMAT in file.read(64)
 
 
-def load(path: Path) -> Compiled:
+def load(path: Path, source: Path | None = None) -> Compiled:
     """The compiled function of a file. MappingError where the file is damaged, the source changed, or a rule is broken.
 
-    Costs what compiling costs without the searches.
+    ``source`` is the file that the function is compiled from; the name in the file is not followed without it, since
+    whoever wrote the file chose it. Costs what compiling costs without the searches.
     """
     record = _record(path)
-    source = Path(record["source"])
+    if source is None:
+        raise OptionError(
+            f"{path} was compiled from {shown(record['source'])}; read that file and name it: --source FILE",
+            where="--source",
+        )
     judge = None
     if source.suffix == ".mlir":
         judge = MlirFunction(f"{source}:{record['function']}" + (",f64=f32" if record.get("f64") == "f32" else ""))
         program, signature = judge.program(), judge.signature()
     else:
-        program, signature = read_program(source, record["function"]), read_signature(source, record["function"])
+        program = read_program(source, record["function"])
+        signature = read_signature(source, record["function"])
     rows = record["loops"]
     plain = [row for row in rows if row.get("jam", 1) == 1 and not row.get("exchanged")]
     if len(plain) != len(program.loops):

@@ -1,18 +1,20 @@
-"""The same function compiled for this machine and run on the same data, in a process of its own.
+"""The same function compiled for this machine and run on the same data, confined, in a process of its own.
 
-The function's file is included by a small driver, which reads memory and arguments from standard input, calls the
-function and writes everything back. It is a 32-bit program where the machine runs those, so that ``long`` and pointers
-are as wide as on the array's host, and needs no C library unless the function does. A crash or an endless loop ends
-that process only.
+What is compiled is the module that ``native_module`` has checked, and a small driver. The driver limits its own time,
+memory, files and processes, reads memory and arguments from standard input, gives up every system call but reading,
+writing and ending, calls the function and writes everything back. It is a 32-bit program, so that ``long`` and pointers
+are as wide as on the array's host, and needs no C library unless the function calls its mathematics.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import signal
 import struct
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,41 +25,76 @@ import numpy as np
 from gridloom.errors import SourceError
 from gridloom.flow.functions.data import Arguments
 from gridloom.frontend.c.function.host import global_key
-from gridloom.frontend.c.function.signature import Signature
-from gridloom.frontend.c.llvm.driver import SEMANTICS, find_compiler, run_compiler
+from gridloom.frontend.c.function.host_calls import known
+from gridloom.frontend.c.function.signature import CType, Signature
+from gridloom.frontend.c.llvm.driver import MAX_MEMORY as COMPILER_MEMORY
+from gridloom.frontend.c.llvm.driver import SEMANTICS, Compiler, Limits, find_compiler, run_compiler
+from gridloom.frontend.c.llvm.native_module import native_module
+from gridloom.frontend.confinement import (
+    CPU_SECONDS,
+    FUNCTION_CALLS,
+    IDLE_CALLS,
+    MEMORY,
+    PROGRAM_CALLS,
+    Sandbox,
+    filter_rows,
+    find_sandbox,
+)
+from gridloom.frontend.processes import stop
 
 #: Seconds that the compiled function may run.
 TIME_LIMIT: Final = 20.0
 #: Seconds for a link that has to build the C library first.
-_LINK_LIMIT: Final = 240.0
+_LINK_LIMIT: Final = 120.0
+#: Bytes that a whole program may print.
+MOST_PRINTED: Final = 16 * 1024 * 1024
+_MOST_WRITTEN: Final = 256 * 1024 * 1024
 _GAP: Final = 64
-_PRELUDE: Final = """\
-#define main gridloom_application_main
-#include "{file}"
-#undef main
-"""
+_UNCONFINED: Final = 96
+#: What a whole program may call besides the functions of ``host_calls``.
+_PROGRAM_FUNCTIONS: Final = frozenset({
+    "printf", "puts", "putchar", "malloc", "calloc", "realloc", "free", "exit", "abort", "rand", "srand", "strcpy",
+    "strncpy", "strcat", "strncmp", "strchr", "memchr", "snprintf", "atoi", "qsort",
+})  # fmt: skip
+_SCALARS: Final = {
+    "int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short", "int32": "int",
+    "uint32": "unsigned", "int64": "long long", "uint64": "unsigned long long", "float16": "_Float16",
+    "float32": "float", "float64": "double", "bool": "_Bool",
+}  # fmt: skip
+# Limits: processor time 0, file size 1, core 4, processes 6, open files 7, address space 9.
 _SYSTEM: Final = """
-#ifdef GRIDLOOM_LIBC
-#include <unistd.h>
-#include <stdlib.h>
-static int gridloom_read(void *to, unsigned n) { return (int)read(0, to, n); }
-static int gridloom_write(const void *from, unsigned n) { return (int)write(1, from, n); }
-static void gridloom_exit(int status) { _exit(status); }
-static void *gridloom_pages(unsigned n) { return calloc(n, 1); }
-#else
-static int gridloom_call(int number, int a, int b, int c) {
+static int gridloom_call(int number, int a, int b, int c, int d, int e) {
   int result;
-  __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory");
+  __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e) : "memory");
   return result;
 }
-static int gridloom_read(void *to, unsigned n) { return gridloom_call(3, 0, (int)to, (int)n); }
-static int gridloom_write(const void *from, unsigned n) { return gridloom_call(4, 1, (int)from, (int)n); }
-static void gridloom_exit(int status) { gridloom_call(1, status, 0, 0); }
+static int gridloom_read(void *to, unsigned n) { return gridloom_call(3, 0, (int)to, (int)n, 0, 0); }
+static int gridloom_write(const void *from, unsigned n) { return gridloom_call(4, 1, (int)from, (int)n, 0, 0); }
+static void gridloom_exit(int status) { gridloom_call(1, status, 0, 0, 0, 0); }
 static void *gridloom_pages(unsigned n) {
   unsigned area[6] = {0, n, 3, 0x22, 0xffffffffu, 0};
-  return (void *)gridloom_call(90, (int)area, 0, 0);
+  void *found = (void *)gridloom_call(90, (int)area, 0, 0, 0, 0);
+  if ((unsigned)found > 0xfffff000u) gridloom_exit(95);
+  return found;
 }
-#endif
+static void gridloom_limit(int what, unsigned most) {
+  unsigned limit[2] = {most, most};
+  if (gridloom_call(75, what, (int)limit, 0, 0, 0)) gridloom_exit(96);
+}
+static void gridloom_limits(void) {
+  gridloom_call(310, 0x50000000, 0, 0, 0, 0); /* an empty network, where the kernel allows one to a user */
+  gridloom_limit(0, CPU_SECONDS); gridloom_limit(9, MEMORY);
+  gridloom_limit(1, 0); gridloom_limit(4, 0); gridloom_limit(6, 0); gridloom_limit(7, 3);
+}
+struct gridloom_row { unsigned short code; unsigned char yes, no; unsigned operand; };
+static void gridloom_confine(void) {
+  static const struct gridloom_row rows[] = {FILTER_ROWS};
+  struct { unsigned short count; const struct gridloom_row *rows; } filter = {sizeof rows / sizeof *rows, rows};
+  if (gridloom_call(172, 38, 1, 0, 0, 0)) gridloom_exit(96);
+  if (USES_FILTER && gridloom_call(172, 22, 2, (int)&filter, 0, 0)) gridloom_exit(96);
+}
+"""
+_TRANSFER: Final = """
 static void gridloom_take(void *to, unsigned n) {
   char *at = to;
   while (n) {
@@ -117,14 +154,16 @@ int bcmp(const void *a, const void *b, unsigned n) { return memcmp(a, b, n); }
 unsigned strlen(const char *s) { const volatile char *p = s; while (*p) p++; return (unsigned)(p - s); }
 """
 _ENTRY: Final = """
-  gridloom_exit(0);
-}
 #ifdef GRIDLOOM_LIBC
 int main(void) { gridloom_run(); return 0; }
 #else
 __attribute__((force_align_arg_pointer)) void _start(void) { gridloom_run(); }
 #endif
 """
+
+
+class Crash(SourceError):
+    """Compiled code did not return: it was ended by a signal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +175,8 @@ class Comparison:
     missing: str = ""
     #: What the run was compared with.
     label: str = "compiled C"
+    #: Why it was not compared with native code, where something else took its place.
+    note: str = ""
 
     @property
     def equal(self) -> bool:
@@ -154,17 +195,20 @@ class Outcome:
 class NativeFunction:
     """A function of a C file as a program that can be run on any data.
 
-    The program is built when it is first run, which takes 0.1 s, or once for each machine half a minute where the
-    function needs the C library.
+    The program is built when it is first run, which takes 0.2 s, or once for each machine half a minute where the
+    function needs the C library. ``sandbox`` is what confines it; by default what this machine offers.
     """
 
     #: What a difference is a difference to.
     label: Final = "compiled C"
 
-    def __init__(self, path: Path, signature: Signature, variables: Sequence[tuple[str, int]]) -> None:
+    def __init__(
+        self, path: Path, signature: Signature, variables: Sequence[tuple[str, int]], sandbox: Sandbox | None = None
+    ) -> None:
         self.path, self.signature = path, signature
         #: Variables of the file that the driver can name, with their bytes.
         self.variables = variables
+        self.sandbox = sandbox or find_sandbox()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._program: Path | None = None
 
@@ -173,23 +217,18 @@ class NativeFunction:
         return given
 
     def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = TIME_LIMIT) -> Outcome:
-        """Call the function. ``contents`` are what the variables start from. SourceError where it crashes or hangs."""
+        """Call the function. ``contents`` are what the variables start from.
+
+        SourceError where it cannot be confined or built, and where it crashes or hangs.
+        """
         program = self._built()
         places, pool = _pool(arguments.objects)
         message = struct.pack("<I", len(pool)) + pool + self._slots(arguments, places)
         for name, size in self.variables:
             message += contents[global_key(name)].ljust(size, b"\0")[:size]
-        try:
-            done = subprocess.run([str(program)], input=message, capture_output=True, timeout=time_limit, check=False)
-        except subprocess.TimeoutExpired:
-            reason = f"the compiled function did not end within {time_limit:g} s"
-            raise SourceError(reason, where=str(self.path)) from None
-        if done.returncode:
-            raise SourceError(
-                f"the compiled function ended with status {done.returncode}; it divides by zero or leaves its arrays",
-                where=str(self.path),
-            )
-        return self._outcome(done.stdout, places, arguments, len(pool))
+        size = 8 + len(pool) + sum(size for _, size in self.variables)
+        output = run_confined(self.sandbox, program, message, size, time_limit, self.path)
+        return self._outcome(output, places, arguments, len(pool))
 
     def _outcome(
         self, output: bytes, places: Mapping[str, int], arguments: Arguments, size: int
@@ -219,63 +258,61 @@ class NativeFunction:
     # -- building ---------------------------------------------------------------------------------------------------
 
     def _built(self) -> Path:
-        """The program; SourceError with the compiler's words where it cannot be built."""
+        """The program; SourceError with the reason where it cannot be built or must not run."""
         if self._program is None:
+            check_machine(self.sandbox, self.path)
+            module = native_module(self.path, self.signature.name, [name for name, _ in self.variables], known)
             self._folder = tempfile.TemporaryDirectory(prefix="gridloom-native-")
-            self._program = self._build(Path(self._folder.name))
+            self._program = built_program(Path(self._folder.name), self.path, self._driver(), module)
         return self._program
-
-    def _build(self, folder: Path) -> Path:
-        program = folder / "function"
-        driver = folder / "driver.c"
-        driver.write_text(self._driver(), encoding="utf-8")
-        compiler = find_compiler()
-        words = [*compiler.command, *SEMANTICS, "-O1", "-w", "-fno-stack-protector", "-o", str(program)]
-        words += ["-I", str(self.path.resolve().parent)]
-        small = compiler.is_zig and platform.machine() in ("x86_64", "AMD64", "i686") and platform.system() == "Linux"
-        target = ["-target", "x86-linux-musl", "-malign-double"] if small else []
-        if small:
-            alone = ["-nostdlib", "-static", "-fno-builtin", str(driver)]
-            run_compiler([*words, *target, *alone], folder, self.path, 60.0)
-            if program.is_file():
-                return program
-        kept = _library_cache()
-        words += [*target, "-DGRIDLOOM_LIBC", str(driver), "-lm"]
-        message = run_compiler(words, folder, self.path, _LINK_LIMIT, kept)
-        if not program.is_file():
-            raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(self.path))
-        return program
 
     def _driver(self) -> str:
         """The text of the driver."""
-        call = ", ".join(self._argument(k) for k in range(len(self.signature.parameters)))
-        result, name = self.signature.result, self.signature.name
-        lines = [_PRELUDE.format(file=str(self.path.resolve())), _SYSTEM]
-        lines += ["#ifndef GRIDLOOM_LIBC", _RUNTIME, "#endif"]
+        kinds = [parameter.type for parameter in self.signature.parameters]
+        result = self.signature.result
+        declared = "void" if result is None else self._c_type(result)
+        call = f"gridloom_entry({', '.join(self._argument(k) for k in range(len(kinds)))})"
+        lines = [_system_text(self.sandbox, FUNCTION_CALLS), _TRANSFER, "#ifndef GRIDLOOM_LIBC", _RUNTIME, "#endif"]
+        lines += [f"extern {declared} gridloom_entry({', '.join(map(self._c_type, kinds)) or 'void'});"]
+        lines += [f"extern unsigned char gridloom_variable_{k}[];" for k in range(len(self.variables))]
         lines += [
-            f"static long long gridloom_slot[{max(len(self.signature.parameters), 1)}];",
+            f"static long long gridloom_slot[{max(len(kinds), 1)}];",
             "static unsigned char *gridloom_pool; static unsigned gridloom_size;",
             "static void gridloom_run(void) {",
             "  long long gridloom_value = 0;",
+            "  gridloom_limits();",
             "  gridloom_take(&gridloom_size, 4);",
             "  gridloom_pool = gridloom_pages(gridloom_size + 4096);",
             "  gridloom_take(gridloom_pool, gridloom_size);",
-            f"  gridloom_take(gridloom_slot, {8 * len(self.signature.parameters)});",
+            f"  gridloom_take(gridloom_slot, {8 * len(kinds)});",
         ]
-        lines += [f"  gridloom_take((void *)&{variable}, {size});" for variable, size in self.variables]
+        sizes = [size for _, size in self.variables]
+        lines += [f"  gridloom_take(gridloom_variable_{k}, {size});" for k, size in enumerate(sizes)]
+        lines.append("  gridloom_confine();")
         if result is None:
-            lines.append(f"  {name}({call});")
+            lines.append(f"  {call};")
         elif result.pointer:
-            lines.append(f"  {{ const unsigned char *p = (const void *){name}({call}); "
-                         "gridloom_value = p ? p - gridloom_pool : -1; }")  # fmt: skip
+            lines.append(f"  {{ const unsigned char *p = {call}; gridloom_value = p ? p - gridloom_pool : -1; }}")
         elif result.dtype.kind == "f":
-            lines.append(f"  {{ double gridloom_real = {name}({call});")
+            lines.append(f"  {{ double gridloom_real = {call};")
             lines.append("  __builtin_memcpy(&gridloom_value, &gridloom_real, 8); }")
         else:
-            lines.append(f"  gridloom_value = {name}({call});")
+            lines.append(f"  gridloom_value = {call};")
         lines += ["  gridloom_give(&gridloom_value, 8);", "  gridloom_give(gridloom_pool, gridloom_size);"]
-        lines += [f"  gridloom_give((const void *)&{variable}, {size});" for variable, size in self.variables]
-        return "\n".join([*lines, _ENTRY])
+        lines += [f"  gridloom_give(gridloom_variable_{k}, {size});" for k, size in enumerate(sizes)]
+        return "\n".join([*lines, "  gridloom_exit(0);", "}", _ENTRY])
+
+    def _c_type(self, kind: CType) -> str:
+        """A type in the driver's declaration of the function; SourceError for a struct."""
+        if kind.pointer:
+            return "void *"
+        if kind.text in ("_Bool", "bool"):
+            return "_Bool"
+        if kind.scalar not in _SCALARS:
+            raise SourceError(
+                f"function {self.signature.name!r} takes or returns {kind.text} by value", where=str(self.path)
+            )
+        return _SCALARS[kind.scalar]
 
     def _argument(self, k: int) -> str:
         """The C expression of an argument."""
@@ -284,6 +321,134 @@ class NativeFunction:
         if kind.pointer:
             return f"({slot} < 0 ? (void *)0 : (void *)(gridloom_pool + {slot}))"
         return f"(*(double *)&{slot})" if kind.dtype.kind == "f" else slot
+
+
+def native_output(path: Path, sandbox: Sandbox | None = None, time_limit: float = TIME_LIMIT) -> str:
+    """What a whole program prints on this machine. SourceError where it cannot be confined, or fails."""
+    confined = sandbox or find_sandbox()
+    check_machine(confined, path)
+    module = native_module(path, "main", (), lambda name: known(name) or name in _PROGRAM_FUNCTIONS)
+    text = _system_text(confined, PROGRAM_CALLS, IDLE_CALLS) + (
+        "extern int gridloom_entry(int, char **);\n"
+        "int main(void) { gridloom_limits(); gridloom_confine(); return gridloom_entry(0, 0); }\n"
+    )
+    with tempfile.TemporaryDirectory(prefix="gridloom-native-") as name:
+        program = built_program(Path(name), path, text, module, library=True)
+        output = run_confined(confined, program, b"", MOST_PRINTED, time_limit, path, whole=True)
+    return output.decode("utf-8", errors="replace")
+
+
+def check_machine(sandbox: Sandbox, path: Path) -> None:
+    """Raise SourceError where no native code runs: on another kind of machine, or where nothing confines it."""
+    if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64", "i686"):
+        raise SourceError("native code is run on x86 machines with Linux only", where=str(path))
+    if not sandbox.confines:
+        raise SourceError("this machine has neither seccomp nor bubblewrap to confine native code", where=str(path))
+
+
+def _system_text(sandbox: Sandbox, calls: Sequence[int], idle: Sequence[int] = ()) -> str:
+    """The C text of the driver's system calls, limits and filter."""
+    rows = ", ".join(f"{{{code}, {yes}, {no}, {operand}u}}" for code, yes, no, operand in filter_rows(calls, idle))
+    words = {"CPU_SECONDS": str(CPU_SECONDS), "MEMORY": f"{MEMORY}u", "FILTER_ROWS": rows,
+             "USES_FILTER": str(int(sandbox.seccomp))}  # fmt: skip
+    text = _SYSTEM
+    for name, value in words.items():
+        text = text.replace(name, value)
+    return text
+
+
+def built_program(folder: Path, path: Path, driver: str, module: str, *, library: bool = False) -> Path:
+    """A static program of a driver and a checked module; with a C library where it is asked for or needed."""
+    compiler, program = find_compiler(), folder / "program"
+    (folder / "driver.c").write_text(driver, encoding="utf-8")
+    (folder / "module.ll").write_text(module, encoding="utf-8")
+    limits = Limits(COMPILER_MEMORY * 4, _MOST_WRITTEN)
+    words = [*_builder(compiler), *SEMANTICS, "-O1", "-w", "-fno-stack-protector", "-fno-builtin", "-static"]
+    words += ["-o", str(program), str(folder / "driver.c"), str(folder / "module.ll")]
+    message = ""
+    if not library:
+        message = run_compiler([*words, "-nostdlib"], folder, path, 60.0, limits=limits)
+    if not program.is_file():
+        message = run_compiler([*words, "-DGRIDLOOM_LIBC", "-lm"], folder, path, _LINK_LIMIT, _library_cache(), limits)
+    if not program.is_file():
+        raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
+    return program
+
+
+def _builder(compiler: Compiler) -> list[str]:
+    """The words that compile and link for 32-bit x86."""
+    target = ["-target", "x86-linux-musl"] if compiler.is_zig else ["--target=i386-linux-gnu"]
+    return [*compiler.command, *target, "-malign-double"]
+
+
+def run_confined(
+    sandbox: Sandbox, program: Path, message: bytes, most: int, time_limit: float, path: Path, *, whole: bool = False
+) -> bytes:
+    """What a program writes for a message: exactly ``most`` bytes, or at most as many for a ``whole`` program.
+
+    It starts in an empty folder without any environment. Crash where it ends by a signal, SourceError where it hangs
+    or cannot be confined.
+    """
+    what = "program" if whole else "function"
+    with tempfile.TemporaryDirectory(prefix="gridloom-empty-") as folder:
+        process = subprocess.Popen(
+            sandbox.around(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=folder, env={}, start_new_session=True,
+        )  # fmt: skip
+        late = threading.Event()
+        clock = threading.Timer(time_limit, _end, (process, late))
+        clock.start()
+        writer = threading.Thread(target=_feed, args=(process, message), daemon=True)
+        writer.start()
+        try:
+            output = process.stdout.read(most + 1) if process.stdout else b""
+            if len(output) > most:
+                stop(process)
+            status = process.wait()
+        finally:
+            clock.cancel()
+            stop(process)
+            writer.join()
+            if process.stdout:
+                process.stdout.close()
+    if late.is_set():
+        raise SourceError(f"the compiled {what} did not end within {time_limit:g} s", where=str(path))
+    if len(output) > most:
+        raise SourceError(f"the compiled {what} writes more than {most} bytes", where=str(path))
+    if (status and not whole) or status < 0 or status in (_UNCONFINED, 97) or status > 128:
+        raise _ending(what, status - 128 if status > 128 else -status, status, path)
+    if not whole and len(output) != most:
+        raise Crash(f"the compiled {what} ended early", where=str(path))
+    return output
+
+
+def _end(process: subprocess.Popen[bytes], late: threading.Event) -> None:
+    """Stop a process whose time is up, and say so."""
+    late.set()
+    stop(process)
+
+
+def _feed(process: subprocess.Popen[bytes], message: bytes) -> None:
+    """Write a message to a process and close its input; it may have ended."""
+    try:
+        if process.stdin:
+            process.stdin.write(message)
+            process.stdin.close()
+    except OSError:
+        return
+
+
+def _ending(what: str, number: int, status: int, path: Path) -> SourceError:
+    """Why a compiled function ended; ``number`` is that of the signal."""
+    if status == _UNCONFINED:
+        return SourceError(f"the compiled {what} could not be confined and was not run", where=str(path))
+    if number == signal.SIGXCPU:
+        return SourceError(f"the compiled {what} took more than {CPU_SECONDS} s", where=str(path))
+    if number == signal.SIGSYS:
+        return Crash(f"the compiled {what} made a system call and was stopped", where=str(path))
+    return Crash(
+        f"the compiled {what} ended with status {status}; it divides by zero or leaves its arrays", where=str(path)
+    )
 
 
 def _library_cache() -> Path | None:

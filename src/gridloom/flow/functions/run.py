@@ -9,19 +9,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.errors import OptionError, SourceError
+from gridloom.errors import MissingExtra, OptionError, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
 from gridloom.flow.functions.launching.cycles import LoopCycles, accounts
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import Schedule, schedule
 from gridloom.flow.functions.launching.timeline import Event, Timeline
-from gridloom.flow.functions.native import Comparison, Outcome
-from gridloom.frontend.c.function.host import global_key
+from gridloom.flow.functions.native import Comparison, Crash, Outcome
+from gridloom.frontend.c.function.host import Host, global_key
+from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.memory import Memory
 
 #: Visits of one block that a run may take.
 LIMIT: Final = 50_000_000
+#: What a run is compared with where no native code runs.
+INTERPRETED: Final = "the interpreted IR"
 
 
 @dataclass(kw_only=True)
@@ -78,6 +81,7 @@ def run_function(
     compare: bool,
     trace: bool,
     always: bool,
+    native: bool = True,
 ) -> FunctionRun:
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
     if compiled.native is not None:
@@ -92,7 +96,9 @@ def run_function(
         value=_returned(compiled, value, arguments, memory),
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
     )
-    native = _compared(compiled, arguments, before, outcome) if compare else Comparison(missing="not asked for")
+    compared = Comparison(missing="not asked for")
+    if compare:
+        compared = _compared(compiled, arguments, before, outcome, native)
     words_in, words_out = _words(compiled, arguments)
     words = Counter(words_in) + Counter(words_out)
     loads = compiled.loads
@@ -102,7 +108,7 @@ def run_function(
     return FunctionRun(
         value=outcome.value, arrays=_arrays(arguments, outcome), variables=_variables(compiled, outcome),
         host=single - sum(loop.on_host for loop in loops) + decided.comparisons, data_movement=decided.movement,
-        single_issue=single, native=native,
+        single_issue=single, native=compared,
         loops={loop.plan.name: row for loop, row in zip(launcher.mapped, loops)},
         events=_events(launcher, decided, words_in, words_out) if trace else (),
     )  # fmt: skip
@@ -214,22 +220,60 @@ def _wrapped(value: int) -> int:
     return ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
-def _compared(compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes], outcome: Outcome) -> Comparison:
-    """What native code on the same data says."""
-    if compiled.native is None:
-        return Comparison(missing="the function has no C source")
-    found = compiled.native.run(arguments, before)
+def _compared(
+    compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes], outcome: Outcome, native: bool
+) -> Comparison:
+    """What native code on the same data says; where it is not asked for or cannot run, what the interpreted IR says."""
+    note = ""
+    if native and compiled.native is not None:
+        try:
+            found = compiled.native.run(arguments, before)
+            return Comparison(
+                differences=_differences(compiled, arguments, outcome, found, compiled.native.label),
+                label=compiled.native.label,
+            )
+        except Crash as error:
+            return Comparison(differences=(error.message,), label=compiled.native.label)
+        except (SourceError, MissingExtra) as error:
+            note = error.message
+    found = _interpreted(compiled, arguments, before)
+    return Comparison(
+        differences=_differences(compiled, arguments, outcome, found, INTERPRETED), label=INTERPRETED, note=note
+    )
+
+
+def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes]) -> Outcome:
+    """The outcome of the whole function on the host alone: no loop is launched."""
+    program = compiled.program
+    host = Host(program.module, host_code(program.module, program.functions, [], program.file), program.file)
+    memory = host.memory({**before, **arguments.objects})
+    value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])
+    return Outcome(
+        value=_returned(compiled, value, arguments, memory),
+        objects={name: memory.contents(name) for name in memory.objects if _is_shown(compiled, arguments, name)},
+    )
+
+
+def _is_shown(compiled: Compiled, arguments: Arguments, name: str) -> bool:
+    """True for an object whose type is known: a parameter's array or a variable of the file."""
+    return name[1:] in compiled.signature.variables if name.startswith("@") else name in arguments.shapes
+
+
+def _differences(
+    compiled: Compiled, arguments: Arguments, outcome: Outcome, found: Outcome, label: str
+) -> tuple[str, ...]:  # fmt: skip
+    """Where the outcome of a run differs from another one."""
     differences = []
     result = compiled.signature.result
     if result is not None and not result.pointer and not _same(found.value, outcome.value):
-        differences.append(f"returned {outcome.value}, {compiled.native.label} returned {found.value}")
+        differences.append(f"returned {outcome.value}, {label} returned {found.value}")
     for name, contents in found.objects.items():
         kind = _element_type(compiled, arguments, name)
         ours, theirs = _elements(outcome.objects[name], kind), _elements(contents, kind)
         wrong = (ours != theirs) & ~((ours != ours) & (theirs != theirs))
         for k in wrong.nonzero()[0][:3].tolist():
-            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, {compiled.native.label} left {theirs[k]}")
-    return Comparison(differences=tuple(differences), label=compiled.native.label)
+            differences.append(f"{name.removeprefix('@')}[{k}] is {ours[k]}, {label} left {theirs[k]}")
+    return tuple(differences)
 
 
 def _element_type(compiled: Compiled, arguments: Arguments, name: str) -> np.dtype[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative
+from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
 from gridloom.transform.words24.narrowing import assumed
@@ -55,7 +56,7 @@ class LoopText:
         return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=told)
 
 
-def read_loop(text: str, memory: Memory, module: Module | None = None) -> list[Alternative]:
+def read_loop(text: str | SourceName, memory: Memory, module: Module | None = None) -> list[Alternative]:
     """Return the graphs of the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
     The first one is reduced, the second as written, unless the text names one of them; with ``unroll=auto`` there are
@@ -81,7 +82,7 @@ def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
     return _distinct(rows)
 
 
-def _read_c(text: str, memory: Memory, given: Module | None) -> list[Alternative]:
+def _read_c(text: str | SourceName, memory: Memory, given: Module | None) -> list[Alternative]:
     """Return the graphs and the text of a C loop, from the head of its function on."""
     from gridloom.frontend.c import compiled, parse_spec, pick
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Any, Unpack
 
-from gridloom.errors import OptionError, SimulationError, SourceError
+from gridloom.errors import OptionError, SimulationError
 from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
-from gridloom.flow.functions.native import TIME_LIMIT
+from gridloom.flow.functions.native import native_output
 from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
 from gridloom.flow.system.compile import compile_for_system, core_ir, program_ir
 from gridloom.flow.system.plan import SystemPlan, planned
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
-from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler
+from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Module
 from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.loops.source_name import split
 from gridloom.hardware.system.header import software_text
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 from gridloom.hardware.system.top import system_files
-
-#: Seconds that building a native program may take.
-_BUILD: Final = 240.0
 
 
 def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[CompileOptions]) -> Compiled:
@@ -32,11 +28,11 @@ def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[
 
     Without a name it is the one function of the file that ``main`` calls; OptionError where there are several, or none.
     """
-    name, between, function = source.rpartition(":")
-    path = Path(name if between and "/" not in function else source)
-    if path.suffix != ".c":
+    named = split(source)
+    path, function = named.path, named.rest
+    if named.ending != ".c":
         raise OptionError(f"expected FILE.c or FILE.c:FUNCTION, found {source!r}")
-    if path == Path(source):
+    if not function:
         function = _called(read_module(compile_to_ir(path), str(path)), path)
     return compile_for_system(path, function, arch, unroll=unroll, **options)
 
@@ -95,24 +91,3 @@ def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -
             ours, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
             differences.append(f"{label} printed {ours!r}, native code printed {theirs!r}")
     return system_run(plan, shown, {name: run.numbers["cycles"] for name, run in alone.items()}, tuple(differences))
-
-
-def native_output(path: Path) -> str:
-    """What the program prints when it is compiled for this machine. SourceError where it fails there."""
-    from gridloom.flow.functions.native import _library_cache
-    from gridloom.frontend.c.llvm.driver import run_compiler
-
-    compiler = find_compiler()
-    with tempfile.TemporaryDirectory(prefix="gridloom-native-") as name:
-        folder = Path(name)
-        words = [*compiler.command, *SEMANTICS, "-O1", "-w", "-o", str(folder / "program"), str(path.resolve()), "-lm"]
-        message = run_compiler(words, folder, path, _BUILD, _library_cache())
-        if not (folder / "program").is_file():
-            raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
-        try:
-            done = subprocess.run(
-                [str(folder / "program")], capture_output=True, text=True, timeout=TIME_LIMIT, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise SourceError(f"did not end within {TIME_LIMIT:g} s on this machine", where=str(path)) from None
-    return done.stdout

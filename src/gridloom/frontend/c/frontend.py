@@ -24,6 +24,7 @@ from gridloom.frontend.c.nest.interchange import exchanged
 from gridloom.frontend.c.region import Region, flattened, single
 from gridloom.frontend.c.source.loop_text import GONE, vanished
 from gridloom.frontend.c.translate import translate
+from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unrolled
 from gridloom.text_file import read_text, shown
@@ -152,7 +153,7 @@ def read(path: Path) -> Dfg:
     return load(path).dfg
 
 
-def read_spec(text: str, memory: Memory | None = None) -> Dfg:
+def read_spec(text: str | SourceName, memory: Memory | None = None) -> Dfg:
     """The graph of ``FILE.c:FUNCTION,key=value,...``; ``memory`` is for a text that does not say it.
 
     ``fir.c:fir,unroll=2``, ``nest.c:flatten=true``, ``a.c:f,loop=1,memory=streams,size.x=64``.
@@ -161,7 +162,7 @@ def read_spec(text: str, memory: Memory | None = None) -> Dfg:
     return load(path, options).dfg
 
 
-def parse_spec(text: str, memory: Memory | None = None) -> tuple[Path, COptions]:
+def parse_spec(text: str | SourceName, memory: Memory | None = None) -> tuple[Path, COptions]:
     """The file and the options that a text names; OptionError for an unknown key or a bad value.
 
     >>> path, options = parse_spec("fir.c:fir,unroll=2,size.x=64")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from gridloom.errors import OptionError
-from gridloom.text_file import exists, shown
+from gridloom.frontend.loops.source_name import SourceName, split
+from gridloom.text_file import shown
 
 Memory = Literal["arrays", "streams"]
 
@@ -24,7 +25,6 @@ MAX_JAM: Final = 16
 #: As many copies as suit the array.
 AUTO: Final = 0
 
-_FILE: Final = re.compile(r"(?P<file>.+\.(?P<kind>c|py|mlir))(?::(?P<rest>.*))?", re.S)
 _RANGE: Final = re.compile(r"(-?[0-9]{1,10})\.\.(-?[0-9]{1,10})")
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
@@ -68,27 +68,27 @@ class LoopSpec:
     singles: bool = False
 
 
-def is_loop(text: str) -> bool:
+def is_loop(text: str | SourceName) -> bool:
     """True for a text that names a C or Python file, or a part of one."""
-    return _FILE.fullmatch(text) is not None
+    return bool(split(text).ending)
 
 
-def is_part(text: str) -> bool:
+def is_part(text: str | SourceName) -> bool:
     """True for a text that names a part of a file: ``fir.c:dot,unroll=2``, ``kernels.py:fir``."""
-    match = _FILE.fullmatch(text)
-    return match is not None and match["rest"] is not None and not exists(Path(text))
+    return split(text).rest is not None and is_loop(text)
 
 
-def parse(text: str) -> LoopSpec:
+def parse(source: str | SourceName) -> LoopSpec:
     """The parts of a text. OptionError for an unknown key, a bad value, or a key that is given twice.
 
     >>> parse("fir.c:dot,unroll=2").function
     'dot'
     """
-    match = None if Path(text).suffix in (".c", ".py", ".mlir") and exists(Path(text)) else _FILE.fullmatch(text)
-    if match is None:
+    name = split(source)
+    text, kind = name.text, name.ending.removeprefix(".")
+    if not kind:
         return LoopSpec(path=Path(text))
-    parts = [part.strip() for part in (match["rest"] or "").split(",")]
+    parts = [part.strip() for part in (name.rest or "").split(",")]
     function = parts.pop(0) if parts[0] and "=" not in parts[0] else None
     if function is not None and not function.isidentifier():
         raise OptionError(f"{shown(text)}: {shown(function)} is no name of a function")
@@ -102,14 +102,14 @@ def parse(text: str) -> LoopSpec:
         if key.startswith("range.") and (limits := _limits(value)) is not None:
             ranges[key.removeprefix("range.")] = limits
             continue
-        known = _value(key, value, match["kind"])
+        known = _value(key, value, kind)
         if known is None:
-            raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[match['kind']]}")
+            raise OptionError(f"{shown(text)}: found {shown(part)}; expected {_KEYS[kind]}")
         if key.startswith("size."):
             sizes[key.removeprefix("size.")] = int(known)
         else:
             given["singles" if key == "f64" else key] = known
-    return LoopSpec(path=Path(match["file"]), function=function, sizes=sizes, ranges=ranges, **given)  # type: ignore[arg-type]
+    return LoopSpec(path=name.path, function=function, sizes=sizes, ranges=ranges, **given)  # type: ignore[arg-type]
 
 
 def _limits(value: str) -> tuple[int, int] | None:

@@ -26,6 +26,7 @@ from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.prologue import elements_of, prologue_values
 from gridloom.frontend.loops.reduction import reduce
+from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.module_file import execute, lines_in
@@ -248,12 +249,12 @@ def read(path: Path) -> Dfg:
     return chosen(LoopSpec(path=path)).graph()
 
 
-def read_spec(text: str, memory: Memory | None = None) -> Dfg:
+def read_spec(source: str | SourceName, memory: Memory | None = None) -> Dfg:
     """The graph of ``FILE.py:FUNCTION,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``.
 
     ``memory`` is for a text that does not say it.
     """
-    spec = parse(text)
+    spec = parse(source)
     kernel = chosen(spec)
     return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError, install_hint
+from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.python.module_file import execute
 from gridloom.frontend.tensor.graph import Shape
 from gridloom.frontend.tensor.operations import OperationBuilder
@@ -30,21 +31,21 @@ OPERATORS: Final = {**ON_ELEMENTS, **PICTURES}
 _ON_PICTURES: Final = frozenset([*PICTURES, "_native_batch_norm_legit_no_training"])
 
 
-def read_spec(text: str) -> Dfg:
+def read_spec(source: str | SourceName) -> Dfg:
     """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function.
 
     Executes the file and the function, and needs torch. SourceError where the function returns a module without example
     inputs and no shape is given. Costs the export: seconds.
     """
-    path_text, _, rest = text.rpartition(".py:")
-    name, *pairs = rest.split(",")
+    asked = split(source)
+    text, path = asked.text, asked.path
+    name, *pairs = (asked.rest or "").split(",")
     given: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not value.lstrip("-").isdigit():
             raise SourceError(f"expected key=NUMBER after the function, found {pair!r}", where=text)
         given[key.strip()] = int(value)
-    path = Path(f"{path_text}.py")
     rows, width = given.pop("rows", None), given.pop("width", None)
     made = _called(_function(path, name), given, text)
     module, inputs = made if isinstance(made, tuple) else (made, None)

@@ -33,6 +33,8 @@ _HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+#: Headers that a request may have once.
+_SINGLE: Final = (b"host", b"origin", b"content-length", TOKEN_HEADER)
 #: Paths that need no token: files of the package, which are no secret.
 _OPEN: Final = ("/page/",)
 
@@ -84,6 +86,10 @@ class Guard:
 
     def refusal(self, scope: Scope) -> int:
         """The status with which a request is refused; 0: it is let through."""
+        names = [name for name, _ in scope["headers"]]
+        # Of two headers one would be judged and the other one used.
+        if any(names.count(name) > 1 for name in _SINGLE):
+            return 400
         headers = dict(scope["headers"])
         if headers.get(b"host", b"") not in self.hosts:
             return 421

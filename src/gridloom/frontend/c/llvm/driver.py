@@ -2,7 +2,7 @@
 
 clang comes with the PyPI package ``ziglang`` (the extra ``c``); the environment's ``GRIDLOOM_CLANG``
 names another one. The target is a fixed 32-bit one, so that an index is as wide as a word of the array and the graph
-does not depend on the machine: ``long`` and pointers have 32 bits. Nothing of the source is executed.
+does not depend on the machine: ``long`` and pointers have 32 bits. Nothing of the source is executed here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.includes import check_directives, check_included
+from gridloom.frontend.c.llvm.includes import check_directives, check_included, included, looked_at
 from gridloom.frontend.processes import stop
 from gridloom.text_file import read_text
 
@@ -93,6 +93,11 @@ class Compiler:
     is_zig: bool
 
     @property
+    def clang(self) -> tuple[str, ...]:
+        """The words that start clang itself, without zig's headers and libraries."""
+        return (self.command[0], "clang") if self.is_zig else self.command
+
+    @property
     def target(self) -> tuple[str, ...]:
         """The options that fix the 32-bit target; zig's carries C headers, another clang's comes without any."""
         if self.is_zig:
@@ -131,17 +136,13 @@ def compile_to_ir(path: Path, *, time_limit: float | None = None, unrolled: bool
     Includes are looked for beside the file and among the compiler's own. The text is preprocessed first, so that what
     it includes and how long it gets is known before it is compiled. Costs 0.1 to 0.4 s.
     """
-    read_text(path, limit=MAX_SOURCE_BYTES)
     compiler = find_compiler()
     limit = TIME_LIMIT if time_limit is None else time_limit
-    source = path.resolve()
-    check_directives(source, MAX_SOURCE_BYTES)
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
-        words = [*compiler.command, *compiler.target, *SEMANTICS]
-        _preprocess(compiler, [*words, "-w", "-E", "-H", "-o", "-", str(source)], Path(folder), path, limit)
+        preprocess(path, Path(folder), limit)
         output = Path(folder) / "loop.ll"
         flags = [flag for flag in _FLAGS if not (unrolled and flag == _KEEPS_LOOPS)]
-        words += [*flags, "-o", str(output), str(source)]
+        words = [*compiler.command, *compiler.target, *SEMANTICS, *flags, "-o", str(output), str(path.resolve())]
         message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))
@@ -165,19 +166,30 @@ def optimise_ir(text: str, path: Path, *, time_limit: float | None = None) -> st
         return output.read_text(encoding="utf-8", errors="replace")
 
 
-def _preprocess(compiler: Compiler, words: list[str], folder: Path, path: Path, time_limit: float) -> None:
-    """Preprocess a file; SourceError for what it may not include and for too long a text.
+def preprocess(path: Path, folder: Path, time_limit: float = TIME_LIMIT) -> Path:
+    """Preprocess a file for the 32-bit target into a folder; returns the file with the text.
 
-    Other errors are left to the compilation, which finds them again.
+    SourceError for what it may not include or ask for, and for too long a text. Other errors are left to the
+    compilation, which finds them again.
     """
+    read_text(path, limit=MAX_SOURCE_BYTES)
+    source = path.resolve()
+    check_directives(source, MAX_SOURCE_BYTES)
+    compiler, listed = find_compiler(), folder / "read.d"
+    words = [*compiler.command, *compiler.target, *SEMANTICS, "-w", "-E", "-H", "-MD", "-MF", str(listed)]
+    words += ["-MT", "unit", "-o", "-", str(source)]
     message = run_compiler(words, folder, path, time_limit, limits=Limits(MAX_MEMORY, MAX_PREPROCESSED_BYTES))
-    if "\n. " in f"\n{message}":
-        check_included(message, path, _own_folders(compiler))
-    if (folder / _OUTPUT).stat().st_size >= MAX_PREPROCESSED_BYTES:
+    names = included(message)
+    if listed.is_file():
+        names += looked_at(listed.read_text(encoding="utf-8", errors="replace"))
+    check_included(names, path, _own_folders(compiler))
+    output = folder / _OUTPUT
+    if output.stat().st_size >= MAX_PREPROCESSED_BYTES:
         most = MAX_PREPROCESSED_BYTES // (1024 * 1024)
         raise SourceError(
             f"is longer than {most} MB after preprocessing; expand fewer macros, include fewer files", where=str(path)
         )
+    return output
 
 
 @cache

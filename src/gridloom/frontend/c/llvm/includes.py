@@ -1,7 +1,7 @@
 """Which files a C source may read: those below its own folder, and the compiler's own.
 
 Two looks are taken. :func:`check_directives` reads the directives of the source before clang does, since clang would
-wait for a named pipe; :func:`check_included` judges the list of files that clang says it opened, whatever macros and
+wait for a named pipe; :func:`check_included` judges the list of files that clang says it looked at, whatever macros and
 conditions led to them, before any of its messages is shown.
 """
 
@@ -23,7 +23,12 @@ _NAME: Final = re.compile(r'"([^"\n]++)"|<(/[^<>\n]++)>')
 _INCLUDING: Final = ("include", "include_next", "import")
 _DEFINED: Final = re.compile(r"[ \t\v\f]++(\w++)([^\n]*+)")
 _WHOLE_NAME: Final = re.compile(r'"[^"\n]++"|<[^<>\n]++>')
+_ASKED: Final = re.compile(r"\b__has_(?:include|include_next|embed)\b[ \t]*+(\([ \t]*+(?:\"[^\"\n]*+\"|<[^<>\n]*+>))?+")
 _INCLUDED: Final = re.compile(r"^\.+ (.+)$", re.MULTILINE)
+_DEPENDENCY: Final = re.compile(r"\b_?[Pp]ragma\b[^\n]*\bdependency\b")
+_OUTSIDE: Final = "includes {}, which is outside the folder of the source; copy the file there"
+#: What clang's list of files separates names by: spaces that no backslash precedes, and ends of lines.
+_BETWEEN: Final = re.compile(r"\\\n|(?<!\\)[ \n]")
 
 
 def check_directives(source: Path, limit: int) -> None:
@@ -39,11 +44,14 @@ def check_directives(source: Path, limit: int) -> None:
     for file in waiting:
         text = _SPLICE.sub("", read_bytes(file, limit=limit).decode("latin-1"))
         text = _COMMENT.sub(lambda match: match[0] if match[0][0] in "\"'" else " ", text)
+        if _DEPENDENCY.search(text):
+            raise SourceError("a pragma that asks for a dependency is not taken; leave it out", where=str(file))
         for directive in _DIRECTIVE.finditer(text):
             if directive[1] == "embed":
                 raise SourceError("#embed is not taken; write the values out", where=str(file))
             if directive[1] == "define" and (defined := _DEFINED.match(directive[2])):
                 macros.setdefault(defined[1], []).append(defined[2].strip())
+            _check_questions(file, directive[2], source.parent)
             if directive[1] in _INCLUDING and not directive[2].lstrip().startswith(('"', "<")):
                 computed.append((file, directive[2].strip()))
             for target in _named(file, directive[2]):
@@ -77,14 +85,37 @@ def _named(file: Path, words: str) -> list[Path]:
     return targets
 
 
-def check_included(message: str, path: Path, folders: Iterable[Path]) -> None:
-    """Raise SourceError where clang's list of included files (``-H``) has one outside the folders it may read.
+def _check_questions(file: Path, words: str, folder: Path) -> None:
+    """Raise SourceError where a directive asks whether a file outside of the source's folder is there."""
+    for match in _ASKED.finditer(words):
+        name = (match[1] or "").lstrip("( \t")[1:-1]
+        if not name:
+            raise SourceError("__has_include takes a name in quotes or angles here; write it out", where=str(file))
+        target = (file.parent / name).resolve()
+        if name.startswith("/") or ".." in Path(name).parts or not target.is_relative_to(folder):
+            raise SourceError(
+                f"asks for {shown(name)}, which is outside the folder of the source; copy the file there",
+                where=str(file),
+            )
+
+
+def included(message: str) -> list[str]:
+    """The files that clang says it included (``-H``), also where it ends with an error."""
+    return _INCLUDED.findall(message)
+
+
+def looked_at(listed: str) -> list[str]:
+    """The files of clang's list of dependencies (``-MD``): what was included, and what ``__has_include`` found."""
+    names = [name.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$") for name in _BETWEEN.split(listed)]
+    return [name for name in names[1:] if name]
+
+
+def check_included(names: Iterable[str], path: Path, folders: Iterable[Path]) -> None:
+    """Raise SourceError where clang looked at a file outside the folders that it may read.
 
     These are the folder of the source with those below it, and the compiler's own ``folders``.
     """
     allowed = [path.resolve().parent, *(folder.resolve() for folder in folders)]
-    for name in dict.fromkeys(_INCLUDED.findall(message)):
+    for name in dict.fromkeys(names):
         if not any(Path(name).resolve().is_relative_to(folder) for folder in allowed):
-            raise SourceError(
-                f"includes {name}, which is outside the folder of the source; copy the file there", where=str(path)
-            )
+            raise SourceError(_OUTSIDE.format(name), where=str(path))
