@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.judges.cases import cases, judge, renewed, steps
 from tests.judges.faults import FAULTS, damaged, prepared, run_planted
 from tests.judges.members import members, planted, recording
+from tests.sim.test_together import affine, flow, joined, loop, transfer
 
 from gridloom.archs import build
 from gridloom.cli import main
+from gridloom.errors import GridloomError
 from gridloom.mappers.budget import Budget
 from gridloom.mappers.core import stores
 from gridloom.mappers.modulo.config import ModuloConfig
 from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
+from gridloom.mapping.program import Program
 from gridloom.sim import simulate
+from gridloom.sim.together import simulate_program
 from gridloom.verify import legal
+from gridloom.verify.program import legal_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -120,6 +127,35 @@ def test_planted_fault_reaches_every_caller_and_is_gone_afterwards():
     with planted("archs.model.Tile.latency_of", lambda cycles: cycles + 1):
         assert tile.latency_of("alu") == 2
     assert tile.latency_of("alu") == 1
+
+
+# -- programs of several flows ----------------------------------------------------------------------------------------
+
+#: What the judges of programs run of the model besides.
+PROGRAMS = ("mapping.program.Program.branched", "mapping.program.Program.into", "mapping.program.branched",
+            "mapping.program.flow_order", "mapping.program.taken")  # fmt: skip
+
+
+def test_every_function_that_the_judges_of_programs_run_is_listed():
+    programs = [loop(), joined([flow("a", affine(3), 2), flow("b", affine(5), 3)], transfer("a", "b"))]
+    with recording() as seen:
+        # The flows overlap, which is illegal and does not keep them from running.
+        assert all(legal_program(program) and simulate_program(program).ok for program in programs)
+    assert {name for name in seen if "._" not in name} <= {*REPORTED, *BY_DESIGN, *PROGRAMS}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_fault_in_what_the_judges_of_programs_run_is_reported(name: str):
+    programs = [loop(), joined([flow("a", affine(3), 2), flow("b", affine(5), 3)], transfer("a", "b"))]
+
+    def is_reported(program: Program, damage: Callable[[Any], Any]) -> bool:
+        with planted(name, damage):
+            try:
+                return not simulate_program(program).ok
+            except (GridloomError, KeyError):
+                return True
+
+    assert any(is_reported(program, damage) for program in programs for damage in FAULTS.values())
 
 
 # -- the stores of constants ------------------------------------------------------------------------------------------

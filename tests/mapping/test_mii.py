@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
@@ -45,6 +47,35 @@ def test_union_of_classes_with_different_tiles():
     )  # fmt: skip
     assert mii(ops(mul=4, load=4), arch).res == 2
     assert mii(ops(mul=4, load=4, add=2), arch).res == 3
+
+
+def matched(wanted: list[str], tiles: list[frozenset[str]], ii: int) -> bool:
+    """Whether every op finds a slot of its own on a tile with its class: augmenting paths, without any bound."""
+    owner: dict[tuple[int, int], int] = {}
+
+    def place(op: int, tried: set[tuple[int, int]]) -> bool:
+        for slot in ((t, c) for t, classes in enumerate(tiles) if wanted[op] in classes for c in range(ii)):
+            if slot not in tried:
+                tried.add(slot)
+                if slot not in owner or place(owner[slot], tried):
+                    owner[slot] = op
+                    return True
+        return False
+
+    return all(place(op, set()) for op in range(len(wanted)))
+
+
+@given(
+    counts=st.tuples(*[st.integers(0, 5)] * 3),
+    tiles=st.lists(st.frozensets(st.sampled_from(["alu", "mul", "mem"])), min_size=4, max_size=4),
+)
+def test_res_mii_is_the_least_ii_at_which_ops_and_slots_match(counts: tuple[int, ...], tiles: list[frozenset[str]]):
+    wanted = [name for name, count in zip(("alu", "mul", "mem"), counts, strict=True) for _ in range(count)]
+    assume(wanted and set(wanted) <= frozenset[str]().union(*tiles))
+    plain = build({"family": "torus", "rows": 2, "cols": 2, "bus": None})
+    arch = replace(plain, tiles=tuple(replace(t, classes=c) for t, c in zip(plain.tiles, tiles, strict=True)))
+    least = next(ii for ii in range(1, len(wanted) + 2) if matched(wanted, tiles, ii))
+    assert mii(ops(add=counts[0], mul=counts[1], load=counts[2]), arch).res == least
 
 
 def test_row_buses_bound_memory_ops():

@@ -40,7 +40,7 @@ class Sender:
 
     def iteration(self, cycle: int, flow: Flow) -> int | None:
         """The iteration whose value is ready in a cycle of the flow; None where there is none."""
-        firing, rest = divmod(cycle - self.ready, flow.ii)
+        firing, rest = divmod(cycle - self.ready, flow.mapping.ii)
         number = firing + len(self.initial)
         return number if rest == 0 and firing >= 0 and number < flow.iterations else None
 
@@ -97,7 +97,7 @@ class FlowPart:
         """For each slot the fed streams that its issues read, with the start stage plus the iterations back."""
         compiled, dfg = self.compiled, self.flow.mapping.dfg
         name = {row: dfg.nodes[k].id for k, row in compiled.stream_of.items()}
-        rows: list[list[tuple[str, int]]] = [[] for _ in range(self.flow.ii)]
+        rows: list[list[tuple[str, int]]] = [[] for _ in range(self.flow.mapping.ii)]
         for k, slot in enumerate(compiled.configuration.slots):
             first, count = compiled.issues[k, kernel.I_OPERANDS], compiled.issues[k, kernel.I_COUNT]
             for operand in compiled.operands[first : first + count]:
@@ -109,7 +109,7 @@ class FlowPart:
     def _accesses(self) -> list[list[tuple[int, int, int]]]:
         """For each slot its memory accesses: (memory interface, start stage, cycles until the result is needed)."""
         classes = op_classes(self.flow.mapping.dfg)
-        rows: list[list[tuple[int, int, int]]] = [[] for _ in range(self.flow.ii)]
+        rows: list[list[tuple[int, int, int]]] = [[] for _ in range(self.flow.mapping.ii)]
         for k, slot in enumerate(self.compiled.configuration.slots):
             if slot.node >= 0 and classes[slot.node] == "mem":
                 rows[slot.slot].append((slot.tile % INTERFACES, int(self.compiled.stages[k]), slot.latency))
@@ -131,7 +131,7 @@ class FlowPart:
                 where=str(channel),
             )
         slot = compiled.configuration.slots[issue]
-        ready = compiled.stages[issue] * self.flow.ii + slot.slot + slot.latency
+        ready = compiled.stages[issue] * self.flow.mapping.ii + slot.slot + slot.latency
         initial = tuple(
             value if isinstance(value, str) else encode(dfg.domain, value) for value in first_values(dfg, e)
         )
@@ -210,8 +210,10 @@ class FlowPart:
 
     def _now(self, cycle: int) -> list[tuple[int, int, int]]:
         """The memory accesses of a cycle."""
-        rounds = cycle // self.flow.ii
-        return [row for row in self.accesses[cycle % self.flow.ii] if 0 <= rounds - row[1] < self.flow.iterations]
+        rounds = cycle // self.flow.mapping.ii
+        return [
+            row for row in self.accesses[cycle % self.flow.mapping.ii] if 0 <= rounds - row[1] < self.flow.iterations
+        ]
 
     def ready(self) -> bool:
         """True when everything that the next cycle reads is there."""
@@ -220,8 +222,8 @@ class FlowPart:
         cycle = self.execution.cycle if self.execution is not None else 0
         return all(
             self.arrived[stream][iteration]
-            for stream, back in self.reads[cycle % self.flow.ii]
-            if 0 <= (iteration := cycle // self.flow.ii - back) < self.flow.iterations
+            for stream, back in self.reads[cycle % self.flow.mapping.ii]
+            if 0 <= (iteration := cycle // self.flow.mapping.ii - back) < self.flow.iterations
         )
 
     def _unread(self) -> str:
@@ -229,8 +231,8 @@ class FlowPart:
         if self.missing:
             return f"{self.missing} loads or starts"
         cycle = self.execution.cycle if self.execution is not None else 0
-        for stream, back in self.reads[cycle % self.flow.ii]:
-            iteration = cycle // self.flow.ii - back
+        for stream, back in self.reads[cycle % self.flow.mapping.ii]:
+            iteration = cycle // self.flow.mapping.ii - back
             if 0 <= iteration < self.flow.iterations and not self.arrived[stream][iteration]:
                 return f"iteration {iteration} of {self.fed[stream]}"
         return "a branch"
@@ -317,7 +319,7 @@ class FlowPart:
 
     def used(self, stream: str, cycle: int) -> int:
         """Iterations of a stream that the last of its readers has read before a cycle."""
-        ii, count = self.flow.ii, self.flow.iterations
+        ii, count = self.flow.mapping.ii, self.flow.iterations
         turns = [
             (cycle - 1 - slot) // ii + 1 - back
             for slot, rows in enumerate(self.reads)

@@ -42,6 +42,7 @@ class _Reference:
 
     def __init__(self, program: Program, seed: int) -> None:
         self.program = program
+        self.flows = {flow.name: flow for flow in program.flows}
         self.interpreters = {flow.name: Interpreter(flow.mapping.dfg) for flow in program.flows}
         self.state: dict[str, Stimulus] = {}
         self.first: dict[str, Stimulus] = {}
@@ -55,7 +56,7 @@ class _Reference:
 
     def _stimulus(self, name: str, seed: int) -> Stimulus:
         """A random stimulus with which the flow stays within its arrays."""
-        flow = self.program.flow(name)
+        flow = self.flows[name]
         stimulus, _ = fitting_stimulus(self.interpreters[name], flow.iterations, seed)
         if stimulus.iterations < flow.iterations:
             raise SimulationError(
@@ -68,12 +69,12 @@ class _Reference:
         """Run flows that start once in the order of their channels, then what branches ask for."""
         asked: deque[str] = deque(c.target for c in self.program.channels if c.kind == "branch" and c.source == HOST)
         for name in self.order:
-            if not self.program.branched(name):
+            if not any(c.kind == "branch" and c.target == name for c in self.program.channels):
                 asked.extend(self._activate(name))
         count, stuck = 0, 0
         while asked:
             name = asked.popleft()
-            if any(not self.streams[c] for c in self.program.into(name) if c.kind == "transfer"):
+            if any(not self.streams[c] for c in self._transfers(name)):
                 asked.append(name)
                 stuck += 1
                 if stuck > len(asked):
@@ -86,12 +87,15 @@ class _Reference:
             if count > MOST_ACTIVATIONS:
                 raise SimulationError(f"runs for more than {MOST_ACTIVATIONS} activations", where=f"flow {name!r}")
 
+    def _transfers(self, name: str) -> list[Channel]:
+        """The channels that bring a flow its streams."""
+        return [c for c in self.program.channels if c.kind == "transfer" and c.target == name]
+
     def _activate(self, name: str) -> list[str]:
         """Run a flow once, hand on what it leaves, and return the flows that its branches ask for."""
         fed = self.state[name]
-        for channel in self.program.into(name):
-            if channel.kind == "transfer":
-                fed.streams[channel.into or ""] = self.streams[channel].popleft()  # type: ignore[assignment]
+        for channel in self._transfers(name):
+            fed.streams[channel.into or ""] = self.streams[channel].popleft()  # type: ignore[assignment]
         shown = self.interpreters[name].run(_copy(fed))
         self.shown[name].append(shown)
         fed.memory.update({array: words.copy() for array, words in shown.memory.items()})
