@@ -53,11 +53,29 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Two options by which one run tells another what it skipped."""
+    parser.addoption("--write-skips", metavar="FILE", help="write the ids of skipped tests and files to this file")
+    parser.addoption("--only-skips", metavar="FILE", help="run only the tests and files whose ids are in this file")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what another run did not skip."""
+    if not (path := config.getoption("--only-skips")):
+        return
+    asked = set(Path(path).read_text(encoding="utf-8").splitlines())
+    chosen = [item for item in items if asked & {item.nodeid, item.nodeid.split("::")[0]}]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
-    """Say at the end, below pytest's own summary, what was skipped for want of what."""
+    """Say at the end, below pytest's own summary, what was skipped for want of what; write it down where asked."""
     yield
     reports = terminalreporter.stats.get("skipped", [])
+    if path := terminalreporter.config.getoption("--write-skips"):
+        Path(path).write_text("".join(sorted(f"{report.nodeid}\n" for report in reports)), encoding="utf-8")
     line = summary((str(report.longrepr[2]), isinstance(report, pytest.CollectReport)) for report in reports)
     if line:
         terminalreporter.write_line(line)

@@ -30,7 +30,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from numba import _dynfunc, njit
-from numba.core import caching, config, typed_passes
+from numba.core import caching, config, event, typed_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass
@@ -41,6 +41,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: A number of 64 bits, which the type checker takes for an ``int``, and numba not for a literal.
 int64: Any = np.int64
+
+#: numba's listeners hear of it while a kernel is read from the disk or written to it.
+DISK_EVENT: Final = "gridloom:disk"
 
 _PACKAGE: Final = Path(__file__).resolve().parent
 #: Imports at the top level of a module; those inside functions and for the type checker alone are indented.
@@ -185,11 +188,13 @@ class _LazyCache(caching._Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature; None: it has to be compiled."""
-        return self._cache().load_overload(sig, target_context)
+        with event.trigger_event(DISK_EVENT):
+            return self._cache().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code of a signature."""
-        self._cache().save_overload(sig, data)
+        with event.trigger_event(DISK_EVENT):
+            self._cache().save_overload(sig, data)
 
     def enable(self) -> None:
         """Use the disk."""

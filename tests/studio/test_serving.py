@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from gridloom.studio.session import Session  # noqa: E402
-from gridloom.studio.web.serving import LOOPBACK, StudioServer  # noqa: E402
+from gridloom.studio.session import Session
+from gridloom.studio.web.serving import LOOPBACK, StudioServer
 
 
 def test_the_address_is_told_once_a_client_can_connect(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import time
 
 import pytest
 from numba import njit
+from numba.core.event import trigger_event
 
+from gridloom.jit import DISK_EVENT
 from gridloom.mappers.budget import Budget, Progress
 from gridloom.mappers.core import compiling
 from gridloom.mappers.core.compiling import HEADING, CompilationInterrupted, reported
@@ -86,3 +88,12 @@ def test_ctrl_c_ends_a_first_command_and_says_in_the_middle_of_what(tmp_path):
     assert process.returncode == 130
     assert output == ""
     assert errors.startswith("interrupted while compiling kernels")
+
+
+def test_seconds_of_reading_and_writing_kernels_are_not_those_of_a_search(monkeypatch: pytest.MonkeyPatch):
+    now = [1000.0]
+    monkeypatch.setattr("gridloom.mappers.budget.time.monotonic", lambda: now[0])
+    clock = Budget(time_limit=3).start()
+    with trigger_event(DISK_EVENT):
+        now[0] += 100
+    assert (clock.seconds, clock.remaining) == (0, 3)

@@ -9,7 +9,7 @@ machine. Nothing here compiles anything. A listener hears of every function that
 * raises :class:`CompilationInterrupted` at the next step of the compiler once :func:`interrupt` was called. A step of
   LLVM cannot be ended: the longest takes about a second.
 
-Code that comes from the disk is not compiled and not reported.
+Code that comes from the disk is not compiled and not reported; the seconds of reading and writing it count, too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Watcher:
         self._lock = threading.Lock()
         self._hear: list[Callable[[str], None]] = []
         #: Functions that a thread is in the middle of compiling.
-        self._open: dict[int, list[str]] = {}
+        self._open: dict[int, list[Any]] = {}
         self._began = 0.0
         self._seconds = 0.0
         self._collecting = True
@@ -59,23 +59,26 @@ class _Watcher:
         """Take an event of numba's: a function or a step of the compiler begins or ends."""
         if event.is_start and self.ending:
             raise CompilationInterrupted
-        if event.kind != "numba:compile":
+        if event.kind == "numba:run_pass":
             return
         if event.is_start:
-            self._begin(event.data["dispatcher"].py_func)
+            self._begin(None if event.data is None else event.data["dispatcher"].py_func)
         else:
             self._end()
 
     def _begin(self, function: Any) -> None:
-        """Note that a thread compiles a function; the first one starts the seconds and stops garbage collection."""
+        """Note that a thread compiles a function, or (None) reads or writes a kernel's file.
+
+        The first one starts the seconds and stops garbage collection.
+        """
         with self._lock:
             if not self._open:
                 self._began = time.monotonic()
                 self._collecting = gc.isenabled()
                 gc.disable()
-            self._open.setdefault(threading.get_ident(), []).append(function.__name__)
+            self._open.setdefault(threading.get_ident(), []).append(function)
             told = list(self._hear)
-        if function.__module__.startswith("gridloom."):
+        if function is not None and function.__module__.startswith("gridloom."):
             self.count += 1
             kernel = function.__module__.removeprefix("gridloom.")
             for hear in told:
@@ -129,7 +132,7 @@ def _watch() -> None:
     events = import_module("numba.core.event")
     if _registered.acquire(blocking=False):
         events.Listener.register(_Watcher)
-        for kind in ("numba:compile", "numba:run_pass"):
+        for kind in ("numba:compile", "numba:run_pass", import_module("gridloom.jit").DISK_EVENT):
             events.register(kind, _watcher)
 
 

@@ -63,7 +63,7 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     if reason is not None:
         return reason
     if cells is None and clock.over():
-        return _too_late(bound)
+        return _too_late()
     search = ModuloSearch(problem)
     search.warm_up()
     if cells is not None:
@@ -79,13 +79,13 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     )
 
 
-def _too_late(bound: Mii) -> Failure:
+def _too_late() -> Failure:
     """The failure of a run that ends before the search has begun."""
     return Failure(
         constraint="time for a search",
         demand="a search after the tables are built and repeated parts are tried",
         bound="an end before it began",
-        levers=("more time", "another seed", f"II {bound.total + 1}"),
+        levers=("more time",),
         cause="limit",
     )
 

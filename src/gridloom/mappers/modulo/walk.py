@@ -145,11 +145,21 @@ class Walk:
         """What was short when the budget ended."""
         left = self.closest.overuse if self.closest is not None else 0
         crowded = congested(self.closest.solution) if self.closest is not None else ()
+        judged = 0 < left < 1 << 30
         return Failure(
             constraint=f"search at {self.span()}",
             demand="a slot or register for every signal",
-            bound=f"{left} signals without one at best" if 0 < left < 1 << 30 else "an end before the first round",
-            levers=("more time or effort", "another seed", f"II {max(self.batches) + 1}", "more registers"),
+            bound=f"{left} signals without one at best" if judged else "an end before the first round",
+            levers=self._levers(judged),
             congested=crowded,
             cause="limit" if self.clock.over() else "exhausted",
         )
+
+    def _levers(self, judged: bool) -> tuple[str, ...]:
+        """What would help: a search that was cut short says nothing of the array, nor of the seed."""
+        late = self.clock.remaining == 0
+        more = "more time" if late else "more time or effort"
+        if not judged:
+            return (more,)
+        larger = f"II {max(self.batches) + 1}"
+        return (more, larger) if late else (more, "another seed", larger, "more registers")
