@@ -36,7 +36,9 @@ def test_json_has_one_row_a_cell_with_the_fields_of_map(gridloom, suite):
     ]
     assert [row["status"] for row in record["rows"]] == ["mapped", "mapped", "mapped", "failed"]
     assert record["rows"][2]["arch"]["name"] == "mesh:4x4"
-    assert all(row["verified"] == {"legal": True, "simulated": True} for row in record["rows"][:3])
+    assert all(
+        row["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"} for row in record["rows"][:3]
+    )
     assert record["summary"]["mapped"] == 3
     assert record["summary"]["archs"]["mesh"]["cells"] == 4
 

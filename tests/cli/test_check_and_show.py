@@ -56,7 +56,7 @@ def test_violations_as_json(gridloom, saved):
 def test_same_values(gridloom, saved):
     done = gridloom("simulate", saved, "--iterations", "100", "--seed", "4")
     assert done.status == 0
-    assert done.out.startswith("the same values: vector_add on mesh:2x2, 100 iterations, ")
+    assert done.out.startswith("the same values as the graph: vector_add on mesh:2x2, 100 iterations, ")
 
 
 def test_simulation_as_json(gridloom, saved):
@@ -67,7 +67,7 @@ def test_simulation_as_json(gridloom, saved):
 def test_different_values_are_listed_with_status_1(gridloom, saved):
     done = gridloom("simulate", damaged(saved, delay_the_last_node))
     assert done.status == 1
-    assert done.out.startswith("different values: vector_add on mesh:2x2, ")
+    assert done.out.startswith("different values than the graph: vector_add on mesh:2x2, ")
     assert "output z0 in iteration 0" in done.out
 
 

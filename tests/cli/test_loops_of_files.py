@@ -152,7 +152,7 @@ def test_options_choose_the_loop_and_say_the_same_as_the_text(gridloom, files):
     assert by_words.status == 0, by_words.err
     assert by_words.record["dfg"] == by_text.record["dfg"]
     assert by_words.record["dfg"]["name"] == "two.scale,unroll=2"
-    assert by_words.record["verified"] == {"legal": True, "simulated": True}
+    assert by_words.record["verified"] == {"legal": True, "simulated": True, "compared_with": "source"}
     nested = gridloom("map", "nest.c", "--flatten", *options).record
     inner = gridloom("map", "nest.c", "--function", "rows", "--loop", "1", *options).record
     assert nested["status"] == inner["status"] == "mapped"
@@ -305,7 +305,7 @@ expected: {cells: 3, mapped: 3}
     assert done.status == 0, done.err
     rows = done.record["rows"]
     assert [row["cell"]["source"] for row in rows] == ["prefix_sum.c", "saxpy.c", "fir.c:fir"]
-    assert all(row["verified"] == {"legal": True, "simulated": True} for row in rows)
+    assert all(row["verified"] == {"legal": True, "simulated": True, "compared_with": "source"} for row in rows)
     assert all(row["elapsed"] >= row["seconds"] for row in rows)
     assert done.record["summary"]["median_elapsed"] == sorted(row["elapsed"] for row in rows)[1]
 

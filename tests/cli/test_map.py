@@ -19,7 +19,7 @@ def test_json_is_one_object_with_the_fields_of_the_contract(gridloom):
     assert (done.status, done.err) == (0, "")
     record = done.record
     assert record["status"] == "mapped"
-    assert record["verified"] == {"legal": True, "simulated": True}
+    assert record["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"}
     assert (record["mapper"], record["seed"]) == ("anneal", 3)
     assert record["dfg"] == {"name": "distance", "nodes": 15, "edges": 14}
     assert record["arch"] == {"name": "mesh:5x5", "rows": 5, "cols": 5, "tiles": 25}

@@ -16,7 +16,7 @@ def test_program_prints_its_flows_and_runs(gridloom, tmp_path):
     done = gridloom("program", EXAMPLE, *ARCH, "--json", "-o", tmp_path / "p.json")
     assert done.status == 0, done.err
     record = done.record
-    assert record["verified"] == {"legal": True, "simulated": True}
+    assert record["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"}
     assert [flow["name"] for flow in record["flows"]] == ["power", "scale", "smooth", "average"]
     assert {run["message_cycles"] for run in record["runs"]} == {1, 7, 60}
     saved = loads((tmp_path / "p.json").read_text(encoding="utf-8"))

@@ -80,7 +80,9 @@ def test_check_measures_lanes_of_a_saved_mapping(gridloom):
 def test_simulate_says_in_how_many_lanes_values_are_the_same(gridloom):
     gridloom("map", "kernel:distance", "--arch", WIDE, *QUICK, "-o", "m.json")
     done = gridloom("simulate", "m.json", "--iterations", "10")
-    assert done.out.startswith(f"the same values: distance on {WIDE}, 10 iterations in each of 16 SIMD lanes, ")
+    assert done.out.startswith(
+        f"the same values as the graph: distance on {WIDE}, 10 iterations in each of 16 SIMD lanes, "
+    )
     assert gridloom("simulate", "m.json", "--json").record["lanes"] == 16
 
 

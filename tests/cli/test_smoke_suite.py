@@ -20,7 +20,9 @@ def test_smoke_suite_is_as_good_as_its_golden_results(gridloom):
     assert record["comparison"]["worse"] == []
     assert record["comparison"]["compared"] == 40
     assert record["summary"]["mapped"] == 40
-    assert all(row["verified"] == {"legal": True, "simulated": True} for row in record["rows"])
+    assert all(
+        row["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"} for row in record["rows"]
+    )
     # Single cells may move within their tolerances, all of them together hardly.
     assert record["comparison"]["ratios"]["buffers_total"] <= 1.3
     assert record["comparison"]["ratios"]["wirelength"] <= 1.2

@@ -34,7 +34,7 @@ def small(name: str, **settings: int) -> FlowSource:
 def test_example_is_mapped_legal_and_simulated(path: Path) -> None:
     record = mapped(read_program(path, ENGINE), ENGINE).to_json()
     assert record["status"] == "mapped"
-    assert record["verified"] == {"legal": True, "simulated": True}
+    assert record["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"}
     spans = sorted((flow["base"], flow["base"] + flow["tiles"]) for flow in record["flows"])
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
 

@@ -27,7 +27,10 @@ def test_confirmed_mapping_is_mapped_with_every_field(mapping):
     result = ask(mapping, mapper="right", seed=7)
     record = result.to_dict()
     assert record.keys() == FIELDS
-    assert (record["status"], record["verified"]) == ("mapped", {"legal": True, "simulated": True})
+    assert (record["status"], record["verified"]) == (
+        "mapped",
+        {"legal": True, "simulated": True, "compared_with": "graph"},
+    )
     assert (record["mapper"], record["seed"], record["failure"]) == ("right", 7, None)
     assert record["dfg"] == {"name": "pass", "nodes": 2, "edges": 1}
     assert record["arch"] == {"name": "mesh:1x2", "rows": 1, "cols": 2, "tiles": 2}
@@ -45,7 +48,7 @@ def test_mapping_that_breaks_a_rule_is_a_failure_that_says_so(mapping):
     assert result.status == "failed"
     assert result.mapping is None
     assert result.refused is not None
-    assert result.to_dict()["verified"] == {"legal": False, "simulated": False}
+    assert result.to_dict()["verified"] == {"legal": False, "simulated": False, "compared_with": "graph"}
     assert "legality of what the mapper returned" in str(result.failure)
     assert "timing at" in str(result.failure)
     assert result.to_dict()["wirelength"] is None
@@ -54,7 +57,7 @@ def test_mapping_that_breaks_a_rule_is_a_failure_that_says_so(mapping):
 def test_mapping_that_computes_something_else_is_a_failure(mapping, monkeypatch):
     monkeypatch.setattr("gridloom.flow.confirmation.illegalities", lambda mapping: [])
     result = ask(mapping, mapper="late")
-    assert result.to_dict()["verified"] == {"legal": True, "simulated": False}
+    assert result.to_dict()["verified"] == {"legal": True, "simulated": False, "compared_with": "graph"}
     assert "simulation of what the mapper returned" in str(result.failure)
     assert result.to_dict()["latency"] is None
 

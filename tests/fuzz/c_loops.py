@@ -3,7 +3,8 @@
     python -m tests.fuzz.c_loops --count 4000 --store found.jsonl
 
 Each line of the store is a file of generated loops: how many had a loop left and were equal. Kinds of files take turns:
-loops, programs with wider kinds of loops, flattened nests, programs unrolled, and loops with 64-bit integers.
+loops, programs with wider kinds of loops, flattened nests, programs unrolled, loops with 64-bit integers, and every
+form of a graph beside its source as ``gridloom map`` compares them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.flow.functions import narrow_functions
 from tests.frontend.c import test_generated_loops, test_generated_programs, test_wide_integers
+from tests.frontend.c.generated_programs import StreamWriter
 from tests.fuzz.c_functions import stored
+
+from gridloom.errors import GridloomError
+from gridloom.flow.loops.loop_text import read_loop
+from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.c.loops import find_loops
 
 #: Loops in one file, for which clang and the linker run once.
 PART = 50
@@ -38,7 +48,45 @@ def _wide(folder: Path, seeds: range) -> int:
     return test_wide_integers.compare(folder, seeds)
 
 
-KINDS: tuple[Callable[[Path, range], int], ...] = (_loops, test_generated_programs.compare, _nests, _unrolled, _wide)
+def _by_source(folder: Path, seeds: range) -> int:
+    """Every form of the graphs of generated programs, nests and functions with narrow values, beside its source."""
+    writes = (
+        lambda: test_generated_programs.source(seeds), lambda: test_generated_programs.source(seeds, nest=True),
+        lambda: test_generated_programs.source(seeds, writer=StreamWriter),
+        lambda: narrow_functions.file_of(seeds.start, len(seeds)),
+    )  # fmt: skip
+    path = folder / "sources.c"
+    path.write_text(writes[seeds.start // PART // len(KINDS) % len(writes)]())
+    module = read_module(compile_to_ir(path), str(path))
+    found = 0
+    for function in module.functions.values():
+        for number, _ in enumerate(find_loops(module, function)):
+            spec = f"{path}:{function.name},loop={number}"
+            found += sum(_compare_forms(f"{spec}{form}", module) for form in FORMS) > 0
+    return found
+
+
+def _compare_forms(spec: str, module: Module) -> int:
+    """The graphs that a text stands for which were compared; what differs is an AssertionError."""
+    compared = 0
+    for memory in ("arrays", "streams"):
+        try:
+            rows = read_loop(spec, memory, module)
+        except GridloomError:
+            continue
+        for row in rows:
+            assert row.reference is not None
+            found = row.reference.compare(row.dfg, 0)
+            assert not found.findings, f"{spec}, {memory}, {row.label}: {found.findings}"
+            compared += found.runs > 0
+    return compared
+
+
+#: What may be done to a loop, as a text says it.
+FORMS = ("", ",unroll=2", ",unroll=3", ",flatten=true", ",interchange=true", ",jam=2")
+KINDS: tuple[Callable[[Path, range], int], ...] = (
+    _loops, test_generated_programs.compare, _nests, _unrolled, _wide, _by_source,
+)  # fmt: skip
 
 
 def run(first: int, count: int, store: Path) -> int:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.flow.functions import narrow_functions
+from tests.flow.functions.differential import check
 from tests.fuzz import c_functions, c_loops
 
 pytestmark = pytest.mark.tools
@@ -29,6 +31,28 @@ def test_a_store_of_functions_is_read_again(tmp_path: Path) -> None:
     row = {"first": 0, "equal": 50, "different": {}, "refused": {}, "mapped": 7, "on_host": {}, "simulated": 9}
     store.write_text(json.dumps(row) + "\n")
     assert c_functions.run(0, 50, store, "torus:4x4", 100) == [row]
+
+
+def test_some_functions_with_narrow_values_equal_gcc_by_compile_and_by_map() -> None:
+    tally = check(300_000, 6, data_sets=1, effort=300, writes=narrow_functions.file_of, maps=True)
+    assert tally.different == {} and tally.refused == {}
+    assert tally.equal == 6 and tally.by_map > 3 and tally.with_source > 3
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["switch (", "case -", "int8_t j", "uint16_t j", "!= ", "do {", "while (", "half_view *", "record *", "].y"],
+)
+def test_the_generator_writes_every_narrow_form(word: str) -> None:
+    texts = [narrow_functions.NarrowWriter(seed, "f").text() for seed in range(200)]
+    assert sum(word in text for text in texts) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(400_000, 402_000, 50))
+def test_two_thousand_functions_with_narrow_values_equal_gcc(first: int) -> None:
+    tally = check(first, 50, effort=500, writes=narrow_functions.file_of, maps=True)
+    assert tally.different == {} and tally.refused == {}
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from gridloom.archs.model import Arch
 from gridloom.errors import DfgError, OptionError
 from gridloom.flow.loops.alternatives import Alternative
 from gridloom.flow.result import Result
+from gridloom.flow.source.split import SplitReference
 from gridloom.transform.lanes import split_over_lanes
 
 
@@ -24,9 +25,12 @@ def split_alternatives(rows: Sequence[Alternative], arch: Arch) -> list[Alternat
     refused: DfgError | None = None
     for row in rows:
         try:
-            found.append(replace(row, dfg=split_over_lanes(row.dfg, lanes)))
+            split = split_over_lanes(row.dfg, lanes)
         except DfgError as error:
             refused = refused or error
+            continue
+        kept = None if row.reference is None else SplitReference(row.reference, row.dfg, lanes)
+        found.append(replace(row, dfg=split, reference=kept))
     if not found and refused is not None:
         raise refused
     return found

@@ -29,4 +29,4 @@ def test_the_suite_large_is_as_good_as_its_golden_results() -> None:
     rows = bench(load_suite("large")).rows
     found = compare(rows, read_golden(GOLDEN / "large.csv"), parse_tolerances(["1", "ii=0.4"]))
     assert [str(change) for change in found.worse] == []
-    assert all(row["verified"] == {"legal": True, "simulated": True} for row in rows)
+    assert all(row["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"} for row in rows)

@@ -32,7 +32,7 @@ class NarrowWriter(FunctionWriter):
     """Writes one function from a seed, whose loops are of the narrow kinds."""
 
     def _statement(self, depth: int) -> list[str]:
-        narrow = [self._narrow_switch, self._wrapping, self._wrapping_do, self._wrapping_while, self._views,
+        narrow = [self._narrow_switch, self._narrow_switch, self._wrapping, self._wrapping_do, self._wrapping_while, self._views,
                   self._members, self._ordered]  # fmt: skip
         if depth == 0 and self.random.random() < 0.75:
             return self.random.choice(narrow)(depth)

@@ -39,9 +39,9 @@ def test_the_other_graph_is_mapped_where_the_first_one_has_no_mapping():
     request = Request(source="", arch="torus:4x4", seed=1, effort=20_000)
     tried = []
 
-    def mapped(asked, dfg, arch):
+    def mapped(asked, dfg, arch, reference):
         tried.append(dfg)
-        return map_graph(Request(source="", arch="torus:4x4", ii=1) if len(tried) == 1 else asked, dfg, arch)
+        return map_graph(Request(source="", arch="torus:4x4", ii=1) if len(tried) == 1 else asked, dfg, arch, reference)
 
     arch = prepare(str(KERNELS / "fir.c"), "torus:4x4").arch
     result = map_best(request, rows, arch, mapped)

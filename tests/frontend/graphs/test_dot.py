@@ -157,7 +157,7 @@ def test_graphs_in_the_form_of_the_express_suite_map(arch: str, tmp_path: Path) 
     path = tmp_path / "own_example.dot"
     path.write_text(EXPRESS, encoding="utf-8")
     record = gl.map(str(path), arch=arch, effort=20_000).to_dict()
-    assert record["verified"] == {"legal": True, "simulated": True}
+    assert record["verified"] == {"legal": True, "simulated": True, "compared_with": "graph"}
 
 
 def test_a_neosa_self_loop_is_carried_over_one_iteration() -> None:

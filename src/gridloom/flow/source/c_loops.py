@@ -27,7 +27,7 @@ from gridloom.flow.functions.launching.launches import (
     simulate_launch,
     word_of,
 )
-from gridloom.flow.source.arguments import draw, element_types
+from gridloom.flow.source.arguments import draw
 from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, Comparison
 from gridloom.flow.source.graph_run import WindowInterpreter
 from gridloom.frontend.c.c_loop import CLoop
@@ -89,8 +89,7 @@ class CReference:
         _refuse_copies(plan.loop.function, watch.marks)
         host = Host(self.module, host_code(self.module, functions, watch.marks, self.file), self.file)
         watch.blocks = {name: host.code.block_number(plan.loop.function, name) for name in plan.loop.blocks}
-        elements = element_types(entry)
-        for memory, arguments in draw(host, entry, elements, seed):
+        for memory, arguments in draw(host, entry, _extents(plan), seed):
             watch.begin(memory)
             try:
                 host.run(memory, entry, arguments, watch.hooks(), _LIMIT, watch.counts)
@@ -122,6 +121,16 @@ def _entry(module: Module, function: Function) -> Function:
         function = above
         seen.add(function.name)
     return function
+
+
+def _extents(plan: LoopPlan) -> dict[str, int]:
+    """Parameter -> the bytes that the loop accesses behind it, as far as the front end knows."""
+    assert plan.graph is not None
+    found: dict[str, int] = {}
+    for array in plan.graph.arrays:
+        name = plan.graph.bases[array.name].name
+        found[name] = max(found.get(name, 0), array.offset + array.length * array.stride)
+    return found
 
 
 def _refuse_copies(function: Function, marks: Sequence[Mark]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, Words
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
-from gridloom.flow.source.arguments import KINDS, Kind
+from gridloom.flow.source.arguments import KINDS, Source
 from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, Comparison
 from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.spec import Memory
@@ -43,7 +43,7 @@ class KernelReference:
         places = self.kernel.places(sizes=self.sizes) if self.memory == "streams" else {}
         runs, reason, left = 0, "", MOST_OPERATIONS
         for number, kind in enumerate(KINDS):
-            given = self._draw(kind, np.random.default_rng([seed, number]))
+            given = self._draw(Source(kind, np.random.default_rng([seed, number]), self._constants))
             called = _Call(self, given, Excerpt(most, self.copies))
             try:
                 result = called.run()
@@ -62,15 +62,21 @@ class KernelReference:
                 break
         return Comparison(runs=runs, reason="" if runs else reason)
 
-    def _draw(self, kind: Kind, rng: np.random.Generator) -> dict[str, Any]:
+    @property
+    def _constants(self) -> list[int]:
+        """The numbers that the kernel's code names, and their neighbours."""
+        named = [n for n in self.kernel.function.__code__.co_consts if isinstance(n, int) and abs(n) < 1 << 32]
+        return sorted({number + k for number in named for k in (-1, 0, 1)})
+
+    def _draw(self, source: Source) -> dict[str, Any]:
         """Random arguments of one kind: lists and numbers."""
         given: dict[str, Any] = {}
         for name, type_ in self.kernel.parameters.items():
             if isinstance(type_, ArrayType):
                 length = self.sizes.get(name, type_.length)
-                given[name] = [_number(type_.element, kind.elements, rng) for _ in range(length)]
+                given[name] = _numbers(type_.element, length, source.kind.elements, source)
             else:
-                given[name] = _number(type_, kind.numbers, rng)
+                (given[name],) = _numbers(type_, 1, source.kind.numbers, source)
         return given
 
 
@@ -175,11 +181,9 @@ def _word(number: Any) -> int:
     return bits_of(number) if isinstance(number, float | np.floating) else int(number)
 
 
-def _number(type_: Type, largest: int, rng: np.random.Generator) -> Any:
-    """A random number of a type; half of them are small, unless all have to be."""
+def _numbers(type_: Type, count: int, largest: int, source: Source) -> list[Any]:
+    """Random numbers of a type."""
     if type_.is_float:
-        return np.float32(rng.normal(0.0, 4.0))
-    low, high = type_.range
-    if largest or rng.random() < 0.5:
-        return int(rng.integers(0 if not largest else 1 if largest > 7 else 0, min(largest or 63, high) + 1))
-    return int(rng.integers(low, high, endpoint=True))
+        return list(source.rng.normal(0.0, 4.0, count).astype(np.float32))
+    words = source.integers(type_.bits, count, largest).tolist()
+    return [int(type_(word)) for word in words]
