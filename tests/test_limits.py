@@ -48,7 +48,7 @@ def test_a_number_beyond_its_range_is_refused(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ii": 10_000_000}, "--ii: expected at most 1000, found 10000000"),
+        ({"ii": 10_000_000}, "--ii: expected at most 500, found 10000000"),
         ({"jobs": 10_000}, "--jobs: expected at most 256, found 10000"),
         ({"seed": -1}, "--seed: expected at least 0, found -1"),
         ({"iterations": 10**9}, "--iterations: expected at most 1000000, found 1000000000"),
@@ -61,8 +61,8 @@ def test_the_python_interface_has_the_same_ranges(options, message):
 
 
 def test_slots_have_a_range():
-    with pytest.raises(OptionError, match="II 1000 on 256 tiles is 256000 slots; expected at most 65536"):
-        gl.map("kernel:fir", "torus:16x16", ii=1000)
+    with pytest.raises(OptionError, match="II 500 on 256 tiles is 128000 slots; expected at most 32768"):
+        gl.map("kernel:fir", "torus:16x16", ii=500)
 
 
 def test_a_setting_has_a_range():
@@ -123,6 +123,6 @@ def test_another_thread_is_not_ended():
     assert done
 
 
-@pytest.mark.parametrize(("limit", "seconds"), [(None, 30.0), (0.5, 5.0), (12.0, 12.0), (600.0, 30.0)])
+@pytest.mark.parametrize(("limit", "seconds"), [(None, 30.0), (0.5, 4.0), (10.0, 8.0), (600.0, 30.0)])
 def test_reading_a_source_has_a_share_of_the_limit(limit, seconds):
     assert reading_seconds(limit) == seconds

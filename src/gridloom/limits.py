@@ -19,7 +19,7 @@ from gridloom.errors import GridloomError, OptionError
 _WORD: Final = 2**63 - 1
 #: Option -> least and greatest value; None where the option itself says what is too small.
 LIMITS: Final[Mapping[str, tuple[float | None, float]]] = {
-    "ii": (1, 1_000),
+    "ii": (1, 500),
     "seed": (0, _WORD),
     "random": (0, _WORD),
     "time_limit": (None, 10_000_000),
@@ -38,11 +38,11 @@ LIMITS: Final[Mapping[str, tuple[float | None, float]]] = {
 }
 #: Seconds that reading a source may take, whatever the limit of a search; and at least, however short that is.
 READING_SECONDS: Final = 30.0
-LEAST_READING_SECONDS: Final = 5.0
+LEAST_READING_SECONDS: Final = 4.0
 #: Seconds that a function may run on the interpreted host.
 RUN_SECONDS: Final = 60.0
 #: Slots of a modulo-scheduled array: II times tiles.
-MOST_SLOTS: Final = 65_536
+MOST_SLOTS: Final = 32_768
 #: No setting of a mapper, no parameter of an array or of a kernel is larger than this.
 GREATEST: Final = 2**62
 
@@ -108,5 +108,7 @@ def deadline(seconds: float, what: str) -> Iterator[None]:
 
 
 def reading_seconds(time_limit: float | None) -> float:
-    """Seconds that reading a source may take under a limit of time."""
-    return READING_SECONDS if time_limit is None else min(max(time_limit, LEAST_READING_SECONDS), READING_SECONDS)
+    """Seconds that reading a source may take under a limit of time: four fifths of it, so that an answer is in time."""
+    if time_limit is None:
+        return READING_SECONDS
+    return min(max(0.8 * time_limit, LEAST_READING_SECONDS), READING_SECONDS)
