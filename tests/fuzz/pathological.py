@@ -56,6 +56,11 @@ def _cases(count: int) -> str:
     return _loop(f"switch (x) {{ {rows} }}")
 
 
+def _chain(edges: int) -> str:
+    rows = "".join(f"n{k} -> n{k + 1};\n" for k in range(edges))
+    return f"digraph g {{\n{rows}}}\n"
+
+
 ENDLESS = "int f(int n) { volatile int s = 0; for (;;) for (int k = 0; k < 2000000000; k++) s += k; return s; }\n"
 PYTHON = "import gridloom as gl\nwhile True:\n    pass\n"
 
@@ -102,8 +107,7 @@ CASES = (
          text=lambda: "int f(int n) { return n + 1; }\n"),
     Case("JSON 100,000 deep", ("map", "FILE", *_MAP[2:]), file="graph.json", text=lambda: "[" * 100_000),
     Case("YAML 100,000 deep", ("show", "FILE"), READING, file="array.yaml", text=lambda: "a: " + "[" * 100_000),
-    Case("a graph of 300,000 edges", ("show", "FILE"), READING, file="graph.dot", text=lambda: "digraph g {\n" + "".join(
-        f"n{k} -> n{k + 1};\n" for k in range(300_000)) + "}\n"),
+    Case("a graph of 300,000 edges", ("show", "FILE"), READING, "graph.dot", lambda: _chain(300_000)),
     Case("Python that does not end", _MAP, READING, file="kernel.py", text=lambda: PYTHON),
 )  # fmt: skip
 
