@@ -21,7 +21,7 @@ from gridloom.registry import REGISTRY
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "gridloom"
 
-EVERYONE_MAY = frozenset({"errors", "jit", "registry", "text_file", "yaml_text", "_version"})
+EVERYONE_MAY = frozenset({"errors", "jit", "limits", "registry", "text_file", "yaml_text", "_version"})
 NOUNS = frozenset({"dfg", "archs", "mapping"})
 TOOLS = frozenset(
     {"frontend", "transform", "estimate", "partition", "mappers", "verify", "sim", "emit", "hardware", "run"}
@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "registry": frozenset(),
     "_version": frozenset(),
     "dfg": frozenset(),
+    "limits": frozenset(),
     "text_file": frozenset(),
     "yaml_text": frozenset(),
     "archs": frozenset({"dfg.ops"}),

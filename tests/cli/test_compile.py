@@ -40,7 +40,8 @@ def test_data_give_values_cycles_files_and_a_comparison(gridloom, data, tmp_path
     assert sum(row["dur"] for row in events) == run["cycles"]
     checked = gridloom("check", tmp_path / "f.json")
     assert checked.status == 0 and checked.out.count("legal: loop first_above_") == 2
-    again = gridloom("compile", tmp_path / "f.json", "--args", "n=32,threshold=20", "--data", data, "--json")
+    named = ("--source", EXAMPLE, "--args", "n=32,threshold=20", "--data", data)
+    again = gridloom("compile", tmp_path / "f.json", *named, "--json")
     assert again.record["run"]["breakdown"] == run["breakdown"]
 
 

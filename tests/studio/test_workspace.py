@@ -65,7 +65,7 @@ def test_python_is_refused_until_it_may_run(workspace: Workspace) -> None:
     (workspace.folder / "kernel.py").write_text("", encoding="utf-8")
     with pytest.raises(OptionError, match="executes the file; say so first"):
         workspace.source("kernel.py:scale", may_run=False)
-    assert workspace.source("kernel.py:scale", may_run=True).endswith("kernel.py:scale")
+    assert workspace.source("kernel.py:scale", may_run=True).text.endswith("kernel.py:scale")
 
 
 def test_a_text_that_is_not_saved_is_kept_apart(workspace: Workspace) -> None:

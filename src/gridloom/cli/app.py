@@ -8,6 +8,7 @@ Importing this module imports every command's function, but no command imports w
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any, Final
 
 import typer
@@ -32,6 +33,7 @@ from gridloom.cli.commands.synth_command import synth
 from gridloom.cli.commands.system_command import system
 from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
+from gridloom.limits import check_numbers
 
 
 class _Commands(TyperGroup):
@@ -77,8 +79,21 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("doctor", doctor, "Show versions, extras, tools, caches and the sandbox."),
     ("list", list_names, "List the names of arrays, mappers, kernels and more."),
 )
+
+
+def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
+    """The command, which refuses numbers outside of their ranges before it does anything."""
+
+    @wraps(function)
+    def checked(**options: Any) -> int:
+        check_numbers(options)
+        return function(**options)
+
+    return checked
+
+
 for name, function, overview in COMMANDS:
-    app.command(name, short_help=overview)(function)
+    app.command(name, short_help=overview)(_within_limits(function))
 
 
 def _version(wanted: bool) -> None:

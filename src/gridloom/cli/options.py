@@ -17,15 +17,6 @@ import typer
 
 from gridloom.cli.completion import offer_mappers, offer_names, offer_sources
 from gridloom.cli.quiet import be_quiet
-from gridloom.errors import OptionError
-
-
-def _seed(value: int) -> int:
-    """Check a seed: OptionError for one below 0, which NumPy's generators do not take."""
-    if value is not None and value < 0:
-        raise OptionError(f"expected at least 0, found {value}", where="--seed")
-    return value
-
 
 # -- data of a function ------------------------------------------------------------------------------------------------
 
@@ -113,12 +104,16 @@ Mapper = Annotated[
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        "--seed", metavar="N", callback=_seed, help="The random seed; the same seed and effort give the same result."
-    ),
+    typer.Option("--seed", metavar="N", help="The random seed; the same seed and effort give the same result."),
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="End each search after this many seconds.")
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        help="End each search after this many seconds; reading a source counts after its first second, checking and "
+        "simulating the mapping does not.",
+    ),
 ]
 Effort = Annotated[
     int | None, typer.Option("--effort", metavar="N", help="End each search after this many moves of the mapper.")

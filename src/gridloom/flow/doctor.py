@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -86,8 +85,11 @@ class Examination:
         return "\n".join([*lines, "sandbox of native code", f"  {self.sandbox.text}"])
 
 
-def examine() -> Examination:
-    """Look at this installation. Imports none of the packages; costs a pass over the caches."""
+def examine(kernel_cache: str | None = None) -> Examination:
+    """Look at this installation. Imports none of the packages; costs a pass over the caches.
+
+    ``kernel_cache`` is the folder that NUMBA_CACHE_DIR names.
+    """
     return Examination(
         versions={
             "gridloom": __version__,
@@ -97,7 +99,7 @@ def examine() -> Examination:
         },
         extras=tuple(_extras()),
         tools={"clang": (_compiler(), "C sources"), **{name: (_program(names), use) for name, names, use in TOOLS}},
-        caches={name: (str(folder), _bytes_in(folder)) for name, folder in _caches().items()},
+        caches={name: (str(folder), _bytes_in(folder)) for name, folder in _caches(kernel_cache).items()},
         sandbox=find_sandbox(),
     )
 
@@ -135,10 +137,9 @@ def _program(names: tuple[str, ...]) -> str | None:
     return next((found for name in names if (found := shutil.which(name) or shutil.which(name, path=beside))), None)
 
 
-def _caches() -> dict[str, Path]:
+def _caches(kernels: str | None) -> dict[str, Path]:
     """What gridloom keeps between runs, and where."""
     kept = Path.home() / ".cache" / "gridloom"
-    kernels = os.environ.get("NUMBA_CACHE_DIR")
     return {"kernels": Path(kernels) if kernels else Path(__file__).resolve().parents[1], "data": kept}
 
 

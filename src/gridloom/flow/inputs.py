@@ -21,6 +21,7 @@ from gridloom.flow.source.comparison import StandIn
 from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
+from gridloom.limits import READING_SECONDS, deadline
 from gridloom.transform.fuse import fuse
 from gridloom.transform.streams import needs_memory, streams_to_memory
 from gridloom.transform.words24.narrowing import Narrowing, narrow
@@ -54,19 +55,21 @@ class Prepared:
     narrowing: Narrowing | None = None
 
 
-def prepare(source: Source, arch: ArchLike) -> Prepared:
+def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS) -> Prepared:
     """Read an array and a source, and lower the source's graph to what the array takes.
 
     The accesses of a loop become loads and stores, or streams, as the array has it; on arrays that fuse instructions
     the graph is fused, and streams become memory accesses where there is no port. A loop of 32-bit integers becomes one
-    of 24-bit words on arrays that have those. Raises a GridloomError for bad input. Costs one run of the front end (of
-    clang for C), passes that are linear in the graph, and a short run of both graphs where words are narrowed.
+    of 24-bit words on arrays that have those. Raises a GridloomError for bad input, and after ``seconds``. Costs one
+    run of the front end (of clang for C), passes that are linear in the graph, and a short run of both graphs where
+    words are narrowed.
     """
-    array = read_arch(arch)
-    rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
-    if array.has("words24"):
-        rows = _narrowed(rows, array)
-    alternatives = ranked(rows, array)
+    with deadline(seconds, "reading array and source"):
+        array = read_arch(arch)
+        rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
+        if array.has("words24"):
+            rows = _narrowed(rows, array)
+        alternatives = ranked(rows, array)
     first = alternatives[0]
     return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, narrowing=first.narrowing)
 

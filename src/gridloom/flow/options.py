@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from gridloom.errors import OptionError
+from gridloom.limits import GREATEST
+from gridloom.text_file import shown
 
 _NONE_WORDS = ("none", "null")
 
@@ -113,12 +116,15 @@ def _convert(key: str, value: Any, hint: Any, owner: str) -> Any:
     plain = dataclasses.is_dataclass(hint) or hint in (int, float, bool, str)
     config = None if dataclasses.is_dataclass(hint) else ConfigDict(arbitrary_types_allowed=True)
     try:
-        return TypeAdapter(hint, config=config).validate_python(value, strict=False)
+        found = TypeAdapter(hint, config=config).validate_python(value, strict=False)
     except ValidationError as error:
         reason = "" if plain else f" ({error.errors(include_url=False)[0]['msg']})"
         raise OptionError(
             f"{key}: {owner} takes {type_words(hint)} here, found {value!r}{reason}", where="--set"
         ) from None
+    if isinstance(found, int | float) and abs(found) > GREATEST and found not in (math.inf, -math.inf):
+        raise OptionError(f"{key}: expected at most 2^62, found {shown(str(found))}", where="--set")
+    return found
 
 
 def _takes_none(hint: Any) -> bool:

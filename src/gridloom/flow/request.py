@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gridloom.errors import OptionError
+from gridloom.limits import check_numbers
 
 if TYPE_CHECKING:
     from gridloom.flow.inputs import ArchLike, Source
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 #: node -> tile, or a file that says so.
 Placement = Mapping[str, str] | str | Path
+_NUMBERS: Final = ("ii", "seed", "time_limit", "effort", "jobs", "iterations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +59,6 @@ class Request:
     interrupted: Callable[[], bool] | None = None
 
     def __post_init__(self) -> None:
-        if self.ii is not None and self.ii < 1:
-            raise OptionError(f"expected at least 1, found {self.ii}", where="--ii")
-        if self.jobs < 1:
-            raise OptionError(f"expected at least 1, found {self.jobs}", where="--jobs")
-        if self.iterations < 1:
-            raise OptionError(f"expected at least 1, found {self.iterations}", where="--iterations")
+        check_numbers({name: getattr(self, name) for name in _NUMBERS})
         if self.place is not None and self.init is not None:
             raise OptionError("--place fixes every node, --init is only a start; give one of them")

@@ -29,6 +29,7 @@ from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.source.comparison import Reference
 from gridloom.flow.tensor.sections import run_sections
+from gridloom.limits import MOST_SLOTS, reading_seconds
 from gridloom.mappers.choice import config_type, function_for
 from gridloom.mappers.core.compiling import reported
 from gridloom.mapping.model import Failure, Mapping
@@ -40,7 +41,9 @@ def run(request: Request) -> Result:
     Raises a GridloomError for bad input. Costs the search (see the budget in the request) plus checks that are linear
     in the mapping's hops and in iterations times tiles.
     """
-    prepared = prepare(request.source, request.arch)
+    began = time.monotonic()
+    prepared = prepare(request.source, request.arch, seconds=reading_seconds(request.time_limit))
+    request = _left(request, time.monotonic() - began)
     # Before any search: an II that the style does not have is a mistake of the user, not a failure of the mapper.
     check_ii(request.ii, prepared.arch)
     if is_tensor_program(prepared.dfg):
@@ -73,11 +76,22 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | Non
         return confirm(result, searched.outcome, iterations=request.iterations, reference=reference)
 
 
+def _left(request: Request, seconds: float) -> Request:
+    """The request with what is left of its time after reading the source; the first second is not counted."""
+    if request.time_limit is None or seconds <= 1.0:
+        return request
+    return replace(request, time_limit=max(request.time_limit - seconds, request.time_limit / 10))
+
+
 # -- the steps --------------------------------------------------------------------------------------------------------
 
 
 def check_ii(ii: int | None, arch: Arch) -> None:
-    """Raise OptionError when an II is asked for that the array's style does not have."""
+    """Raise OptionError when an II is asked for that the array's style does not have, or that makes too many slots."""
+    if ii is not None and arch.style == "modulo" and ii * len(arch.tiles) > MOST_SLOTS:
+        slots = ii * len(arch.tiles)
+        raise OptionError(f"II {ii} on {len(arch.tiles)} tiles is {slots} slots; expected at most {MOST_SLOTS}",
+                          where="--ii")  # fmt: skip
     if ii is None or arch.style == "modulo":
         return
     if arch.style == "elastic":

@@ -37,7 +37,7 @@ class Budget(_Asked):
     """What a search may cost."""
 
     mapper: Annotated[str, Field(max_length=60)] = "auto"
-    ii: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    ii: Annotated[int, Field(ge=1, le=500)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     time_limit: Annotated[float, Field(gt=0, le=3600)] | None = 20.0
     effort: Annotated[int, Field(ge=1, le=10**12)] | None = None

@@ -95,7 +95,7 @@ class Workspace:
         Python files are executed when they are read: OptionError unless the user has said that this one may be.
         """
         asked = split(text) if not self._is_whole(text) else SourceName(file=text)
-        if not asked.file:
+        if not asked.file and asked.rest:
             return asked
         # A link has another ending than its file: both are asked.
         SourceName(file=asked.file, may_run=may_run).check_consent()

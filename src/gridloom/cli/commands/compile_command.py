@@ -14,7 +14,8 @@ import typer
 from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import display, note
-from gridloom.errors import OptionError
+from gridloom.errors import GridloomError, OptionError, SourceError
+from gridloom.limits import TimeUp
 from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
@@ -91,10 +92,14 @@ def compile_source(
     compiled = _compiled(source, arch, saved, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
     given = read_given(compiled.signature, numbers or [], data or [])
     wanted = bool(given) or random is not None or not compiled.signature.parameters
-    run = None
+    run: FunctionRun | None = None
+    late: GridloomError | None = None
     if wanted:
         traced = trace is not None
-        run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
+        try:
+            run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
+        except (SourceError, TimeUp) as error:
+            late = error
     texts = {} if output is None else {output: dumps(compiled)}
     if run is not None and trace is not None:
         texts[trace] = timeline_text(trace, run.events)
@@ -106,6 +111,9 @@ def compile_source(
     else:
         parts = [compiled_text(compiled), *([sizes_text(compiled)] if sizes else [])]
         print("\n".join(parts if run is None else [*parts, run_text(compiled, run)]))
+    if late is not None:
+        # The mapping took its time and is legal: it is kept and printed before it is said why there is no run.
+        raise late
     return int(run is not None and bool(run.native.differences))
 
 

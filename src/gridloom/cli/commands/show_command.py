@@ -67,16 +67,19 @@ def show(
     """
     from gridloom.flow.files import load_any
     from gridloom.frontend.loops.spec import is_loop, is_part, with_options
+    from gridloom.limits import READING_SECONDS, deadline
 
     check_writable([("--svg", svg)])
     if arch is not None:
         return _show_bits(Path(what), arch, svg)
     what = with_options(what, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or [])
     if is_loop(what) and not is_part(what) and svg is None:
-        return _list_loops(Path(what), as_json)
+        with deadline(READING_SECONDS, "listing the loops"):
+            return _list_loops(Path(what), as_json)
     if as_json:
         raise OptionError("only the loops of a C or Python file are listed; leave it out", where="--json")
-    shown = load_any(what)
+    with deadline(READING_SECONDS, "reading the source"):
+        shown = load_any(what)
     if as_yaml:
         return _print_description(shown, svg)
     if svg is None:

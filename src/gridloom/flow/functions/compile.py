@@ -21,6 +21,7 @@ from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
 from gridloom.frontend.loops.source_name import split
+from gridloom.limits import deadline, reading_seconds
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown
 
@@ -181,8 +182,10 @@ def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[Compi
         return compiled
     path, function = _parse(str(source))
     # Reading the program checks what the file includes, so that it comes first.
-    program = read_program(path, function)
-    return compile_program(program, read_signature(path, function), arch, path=path, **options)
+    with deadline(reading_seconds(options.get("time_limit")), "reading the source"):
+        program = read_program(path, function)
+        signature = read_signature(path, function)
+    return compile_program(program, signature, arch, path=path, **options)
 
 
 def compile_program(

@@ -20,6 +20,7 @@ from gridloom.flow.functions.native import Comparison, Crash, Outcome
 from gridloom.frontend.c.function.host import Host, global_key
 from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.memory import Memory
+from gridloom.limits import RUN_SECONDS, TimeUp, deadline
 
 #: Visits of one block that a run may take.
 LIMIT: Final = 50_000_000
@@ -91,7 +92,8 @@ def run_function(
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
     launcher = Launcher(compiled, memory, _simulated(simulate), trace)
     values = _values(compiled, arguments, memory)
-    value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
+    with deadline(RUN_SECONDS, "running the function"):
+        value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     outcome = Outcome(
         value=_returned(compiled, value, arguments, memory),
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
@@ -236,7 +238,10 @@ def _compared(
             return Comparison(differences=(error.message,), label=compiled.native.label)
         except (SourceError, MissingExtra) as error:
             note = error.message
-    found = _interpreted(compiled, arguments, before)
+    try:
+        found = _interpreted(compiled, arguments, before)
+    except TimeUp as error:
+        return Comparison(missing=error.message, label=INTERPRETED, note=note)
     return Comparison(
         differences=_differences(compiled, arguments, outcome, found, INTERPRETED), label=INTERPRETED, note=note
     )
@@ -247,7 +252,8 @@ def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, 
     program = compiled.program
     host = Host(program.module, host_code(program.module, program.functions, [], program.file), program.file)
     memory = host.memory({**before, **arguments.objects})
-    value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])
+    with deadline(RUN_SECONDS, "interpreting the function"):
+        value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])
     return Outcome(
         value=_returned(compiled, value, arguments, memory),
         objects={name: memory.contents(name) for name in memory.objects if _is_shown(compiled, arguments, name)},

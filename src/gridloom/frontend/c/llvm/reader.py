@@ -33,6 +33,8 @@ from gridloom.frontend.c.llvm.layout import Layout
 from gridloom.frontend.c.llvm.names import plain, with_letters
 
 MAX_INSTRUCTIONS: Final = 20_000
+#: Functions of a file; each costs the same again, however short it is.
+MAX_FUNCTIONS: Final = 2_000
 
 _REFUSED: Final = re.compile(r"^; gridloom refused (\[.*\])$", re.M)
 _METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
@@ -52,8 +54,10 @@ _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.
 def read_module(text: str, where: str) -> Module:
     """The functions, globals and loop spans of an IR text. Linear in its length.
 
-    Needs llvmlite. SourceError where its LLVM does not know what a newer clang writes.
+    Needs llvmlite. SourceError where its LLVM does not know what a newer clang writes, and for too many functions.
     """
+    if (functions := text.count("\ndefine ")) > MAX_FUNCTIONS:
+        raise SourceError(f"has {functions} functions; at most {MAX_FUNCTIONS} are taken", where=where)
     try:
         import llvmlite.binding as llvm
     except ImportError:
