@@ -61,9 +61,9 @@ def test_a_second_run_takes_what_the_first_one_skipped(pytester: pytest.Pytester
         test_parts="import pytest, tool\n@pytest.mark.parametrize('n', [1, 2])\n"
         "def test_it(n):\n    if n == 2 and not tool.there: pytest.skip()\n",
     )
-    first = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--write-skips", "skips")
+    first = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--write-skips", "skips")
     first.assert_outcomes(passed=1, skipped=2)
     assert (pytester.path / "skips").read_text().splitlines() == ["test_parts.py::test_it[2]", "test_whole.py"]
     (pytester.path / "tool.py").write_text("there = True\n")
-    second = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--only-skips", "skips")
+    second = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--only-skips", "skips")
     second.assert_outcomes(passed=3, deselected=1)
