@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another run did not skip."""
-    if not (path := config.getoption("--only-skips")):
+    if not (path := config.getoption("--only-skips", None)):
         return
     asked = set(Path(path).read_text(encoding="utf-8").splitlines())
     chosen = [item for item in items if asked & {item.nodeid, item.nodeid.split("::")[0]}]
@@ -74,7 +74,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
     """Say at the end, below pytest's own summary, what was skipped for want of what; write it down where asked."""
     yield
     reports = terminalreporter.stats.get("skipped", [])
-    if path := terminalreporter.config.getoption("--write-skips"):
+    if path := terminalreporter.config.getoption("--write-skips", None):
         Path(path).write_text("".join(sorted(f"{report.nodeid}\n" for report in reports)), encoding="utf-8")
     line = summary((str(report.longrepr[2]), isinstance(report, pytest.CollectReport)) for report in reports)
     if line:

@@ -48,3 +48,22 @@ def test_a_run_ends_with_the_line(pytester: pytest.Pytester) -> None:
     )
     done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     done.stdout.fnmatch_lines(["skipped for want of: no_such_package 1 whole file, yosys 1"])
+
+
+def test_a_second_run_takes_what_the_first_one_skipped(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        "from tests.conftest import pytest_addoption, pytest_collection_modifyitems, pytest_terminal_summary"
+    )
+    pytester.makepyfile(
+        tool="there = False\n",
+        test_whole="import pytest, tool\nif not tool.there: pytest.skip(allow_module_level=True)\n"
+        "def test_one(): pass\ndef test_two(): pass\n",
+        test_parts="import pytest, tool\n@pytest.mark.parametrize('n', [1, 2])\n"
+        "def test_it(n):\n    if n == 2 and not tool.there: pytest.skip()\n",
+    )
+    first = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--write-skips", "skips")
+    first.assert_outcomes(passed=1, skipped=2)
+    assert (pytester.path / "skips").read_text().splitlines() == ["test_parts.py::test_it[2]", "test_whole.py"]
+    (pytester.path / "tool.py").write_text("there = True\n")
+    second = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--only-skips", "skips")
+    second.assert_outcomes(passed=3, deselected=1)

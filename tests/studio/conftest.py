@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests import hand_mappings as hand
@@ -15,11 +15,9 @@ from tests.conftest import REPOSITORY
 
 from gridloom.mapping import json_format
 
-pytest.importorskip("fastapi")
-httpx = pytest.importorskip("httpx")
-
-from gridloom.studio.session import Session  # noqa: E402
-from gridloom.studio.web.serving import StudioServer  # noqa: E402
+if TYPE_CHECKING:
+    from gridloom.studio.session import Session
+    from gridloom.studio.web.serving import StudioServer
 
 
 @dataclass
@@ -66,6 +64,12 @@ def write_folder(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    for package in ("fastapi", "uvicorn", "websockets"):
+        pytest.importorskip(package)
+    httpx = pytest.importorskip("httpx")
+    from gridloom.studio.session import Session
+    from gridloom.studio.web.serving import StudioServer
+
     folder = tmp_path_factory.mktemp("studio")
     write_folder(folder)
     session = Session(folder, store=folder / "history.sqlite", workers=1)

@@ -6,11 +6,14 @@ import asyncio
 import socket
 from typing import Any
 
-import httpx
 import pytest
 from tests.studio.conftest import Studio
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("websockets")
+
+from websockets.exceptions import InvalidStatus  # noqa: E402
+from websockets.sync.client import connect  # noqa: E402
 
 
 def status(studio: Studio, path: str = "/api/hello", **headers: str) -> int:
