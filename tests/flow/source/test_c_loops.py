@@ -40,6 +40,11 @@ void rows(const short *restrict a, short *restrict b, int h, int w) {
   for (int y = 0; y < h; y++)
     for (int x = 0; x < 24; x++) b[y * 32 + x] = a[y * 32 + x] * 3 + y;
 }
+int element(const short *h, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) if (i & 2) s = s * 3 + h[112];
+  return s;
+}
 float scaled(const float *a, float f, int n) {
   float s = 0;
   for (int i = 0; i < n; i++) s = s * 0.5f + a[i] * f;
@@ -65,6 +70,7 @@ FORMS = {
     "products,flatten=true": "arrays", "products,interchange=true": "arrays", "rows,loop=1": "arrays",
     "rows,flatten=true": "arrays", "rows,interchange=true": "arrays", "scaled": "arrays", "part": "arrays",
     "cases,memory=streams": "streams", "blend,memory=streams": "streams", "scaled,memory=streams": "streams",
+    "element,memory=streams": "streams",
 }  # fmt: skip
 
 

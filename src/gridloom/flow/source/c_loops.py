@@ -205,7 +205,7 @@ class _Watch:
             liveins |= self.graph.words_of(name, word_of(value, number))
         binding, before = Binding(), None
         if wanted := self.is_wanted():
-            if not self.graph.streams:
+            if not self.accesses:
                 binding = bind(self.graph, values[len(self.graph.liveins) :], self.memory)
             before = binding.image(self.memory)
         self.entered += 1
@@ -276,7 +276,7 @@ class _Watch:
 
     def compare(self, launch: Launch, iterations: int, left: Sequence[Any], after: Words) -> None:
         """Run the graph and compare it."""
-        if self.graph.streams:
+        if self.accesses:
             self._compare_streams(launch, iterations, left)
         else:
             simulate_launch(self.plan, self.interpreter.run_on, launch, iterations, after, left)
