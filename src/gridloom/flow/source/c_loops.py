@@ -86,6 +86,8 @@ class CReference:
         entry = _entry(self.module, plan.loop.function)
         functions = reached_functions(self.module, entry.name)
         watch = _watch(plan, self.copies)
+        if watch.accesses and plan.interchange is not None:
+            raise SourceError("the loops are exchanged, and a launch of the graph takes streams")
         _refuse_copies(plan.loop.function, watch.marks)
         host = Host(self.module, host_code(self.module, functions, watch.marks, self.file), self.file)
         watch.blocks = {name: host.code.block_number(plan.loop.function, name) for name in plan.loop.blocks}
@@ -304,7 +306,10 @@ class _Watch:
         for name, value in graph.liveins.items():
             if self._is_read_inside(value):
                 row = self.seen.get(number[value], {})
-                liveins[name] = next(iter(row.values()), (_UNTOUCHED, 0))[0]
+                found_word = next(iter(row.values()), (_UNTOUCHED, 0))[0]
+                # A narrow element has the sign that its array has.
+                unsigned = graph.dfg.ranges.get(name, (-1, 0))[0] >= 0 and value.type.startswith("i")
+                liveins[name] = found_word & ((1 << int(value.type[1:])) - 1) if unsigned else found_word
         stimulus.liveins = graph.start(liveins, {})
         found = Interpreter(graph.dfg).run(stimulus)
         for name, item in graph.streams.items():
