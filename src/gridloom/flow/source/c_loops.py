@@ -41,7 +41,9 @@ from gridloom.frontend.c.nest.interchange import exchanged
 from gridloom.frontend.c.region import leaves_early
 
 #: Visits of one block that a run may take.
-_LIMIT: Final = 20_000
+_LIMIT: Final = 10_000
+#: Visits of all blocks after which no further kind of data is tried; four times as many where nothing was compared yet.
+_VISITS: Final = 20_000
 #: What streams bring in an iteration in which the loop does not touch their element.
 _UNTOUCHED: Final = 77
 #: Entries after which no further kind of data is tried.
@@ -91,6 +93,7 @@ class CReference:
         _refuse_copies(plan.loop.function, watch.marks)
         host = Host(self.module, host_code(self.module, functions, watch.marks, self.file), self.file)
         watch.blocks = {name: host.code.block_number(plan.loop.function, name) for name in plan.loop.blocks}
+        visited = 0
         for memory, arguments in draw(host, entry, _extents(plan), seed):
             watch.begin(memory)
             try:
@@ -102,7 +105,8 @@ class CReference:
                 break
             except SourceError as error:
                 watch.reason = error.message
-            if watch.runs >= _RUNS:
+            visited += sum(watch.counts)
+            if watch.runs >= _RUNS or visited > (_VISITS if watch.runs else 4 * _VISITS):
                 break
         runs = watch.runs
         reason = "" if runs else watch.reason or "no random arguments led into the loop"
