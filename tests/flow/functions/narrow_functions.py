@@ -32,8 +32,8 @@ class NarrowWriter(FunctionWriter):
     """Writes one function from a seed, whose loops are of the narrow kinds."""
 
     def _statement(self, depth: int) -> list[str]:
-        narrow = [self._narrow_switch, self._narrow_switch, self._wrapping, self._wrapping_do, self._wrapping_while, self._views,
-                  self._members, self._ordered]  # fmt: skip
+        narrow = [self._narrow_switch, self._narrow_switch, self._wrapping, self._wrapping_do, self._wrapping_while,
+                  self._views, self._members, self._ordered]  # fmt: skip
         if depth == 0 and self.random.random() < 0.75:
             return self.random.choice(narrow)(depth)
         if self.in_loop and depth < 2 and self.loops < 5 and self.random.random() < 0.25:

@@ -265,6 +265,15 @@ def test_fewer_simulated_launches_change_no_cycle(compiled):
     assert only(some).simulated == 5 and only(every).simulated == 16
 
 
+def test_random_truth_values_are_0_or_1(tmp_path):
+    path = tmp_path / "bools.c"
+    path.write_text(
+        "int f(const _Bool *b, int n) { int s = 0; for (int i = 0; i < n; i++) s = s * 3 + b[i]; return s; }"
+    )
+    run = gl.compile(f"{path}:f", "torus:2x2", effort=200).run(seed=1)
+    assert set(run.arrays["b"].tolist()) == {0, 1}
+
+
 def test_random_arguments_are_the_same_for_the_same_seed(compiled):
     first, second = (compiled("find").run(seed=4, n=30) for _ in range(2))
     assert first.value == second.value and (first.arrays["a"] == second.arrays["a"]).all()

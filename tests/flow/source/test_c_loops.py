@@ -40,6 +40,11 @@ void rows(const short *restrict a, short *restrict b, int h, int w) {
   for (int y = 0; y < h; y++)
     for (int x = 0; x < 24; x++) b[y * 32 + x] = a[y * 32 + x] * 3 + y;
 }
+int element(const unsigned char *h, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) if (i & 2) s = s * 3 + h[112];
+  return s;
+}
 float scaled(const float *a, float f, int n) {
   float s = 0;
   for (int i = 0; i < n; i++) s = s * 0.5f + a[i] * f;
@@ -65,6 +70,7 @@ FORMS = {
     "products,flatten=true": "arrays", "products,interchange=true": "arrays", "rows,loop=1": "arrays",
     "rows,flatten=true": "arrays", "rows,interchange=true": "arrays", "scaled": "arrays", "part": "arrays",
     "cases,memory=streams": "streams", "blend,memory=streams": "streams", "scaled,memory=streams": "streams",
+    "element,memory=streams": "streams",
 }  # fmt: skip
 
 
@@ -119,6 +125,13 @@ def test_what_cannot_be_run_stays_compared_with_the_graph_and_says_why(source: P
     record = result.to_dict()["verified"]
     assert (result.status, record["compared_with"]) == ("mapped", "graph")
     assert "pointer that leads nowhere" in record["not_compared"]
+
+
+def test_exchanged_loops_with_streams_are_not_compared_and_say_so(source: Path) -> None:
+    row = read_loop(f"{source}:rows,interchange=true", "streams")[0]
+    assert row.reference is not None
+    found = row.reference.compare(row.dfg, 0)
+    assert found == Comparison(reason="the loops are exchanged, and a launch of the graph takes streams")
 
 
 def test_map_refuses_a_graph_that_the_front_end_got_wrong(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

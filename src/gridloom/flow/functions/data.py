@@ -123,6 +123,9 @@ def _random_array(parameter: Parameter, random: np.random.Generator) -> np.ndarr
     shape = (RANDOM_ELEMENTS,)
     if kind.dtype.kind == "f":
         return random.normal(0.0, 4.0, shape).astype(kind.dtype)
+    if kind.text.startswith(("_Bool", "bool")):
+        # Any other byte is no truth value, and C does not say what reading it gives.
+        return random.integers(0, 2, shape).astype(kind.dtype)
     low = -8 if kind.dtype.kind == "i" and kind.dtype.itemsize > 1 else 0
     return random.integers(low, 64, shape).astype(kind.dtype)
 

@@ -41,7 +41,9 @@ from gridloom.frontend.c.nest.interchange import exchanged
 from gridloom.frontend.c.region import leaves_early
 
 #: Visits of one block that a run may take.
-_LIMIT: Final = 20_000
+_LIMIT: Final = 10_000
+#: Visits of all blocks after which no further kind of data is tried; four times as many where nothing was compared yet.
+_VISITS: Final = 20_000
 #: What streams bring in an iteration in which the loop does not touch their element.
 _UNTOUCHED: Final = 77
 #: Entries after which no further kind of data is tried.
@@ -86,9 +88,12 @@ class CReference:
         entry = _entry(self.module, plan.loop.function)
         functions = reached_functions(self.module, entry.name)
         watch = _watch(plan, self.copies)
+        if watch.accesses and plan.interchange is not None:
+            raise SourceError("the loops are exchanged, and a launch of the graph takes streams")
         _refuse_copies(plan.loop.function, watch.marks)
         host = Host(self.module, host_code(self.module, functions, watch.marks, self.file), self.file)
         watch.blocks = {name: host.code.block_number(plan.loop.function, name) for name in plan.loop.blocks}
+        visited = 0
         for memory, arguments in draw(host, entry, _extents(plan), seed):
             watch.begin(memory)
             try:
@@ -100,7 +105,8 @@ class CReference:
                 break
             except SourceError as error:
                 watch.reason = error.message
-            if watch.runs >= _RUNS:
+            visited += sum(watch.counts)
+            if watch.runs >= _RUNS or visited > (_VISITS if watch.runs else 4 * _VISITS):
                 break
         runs = watch.runs
         reason = "" if runs else watch.reason or "no random arguments led into the loop"
@@ -205,7 +211,7 @@ class _Watch:
             liveins |= self.graph.words_of(name, word_of(value, number))
         binding, before = Binding(), None
         if wanted := self.is_wanted():
-            if not self.graph.streams:
+            if not self.accesses:
                 binding = bind(self.graph, values[len(self.graph.liveins) :], self.memory)
             before = binding.image(self.memory)
         self.entered += 1
@@ -276,7 +282,7 @@ class _Watch:
 
     def compare(self, launch: Launch, iterations: int, left: Sequence[Any], after: Words) -> None:
         """Run the graph and compare it."""
-        if self.graph.streams:
+        if self.accesses:
             self._compare_streams(launch, iterations, left)
         else:
             simulate_launch(self.plan, self.interpreter.run_on, launch, iterations, after, left)
@@ -304,7 +310,10 @@ class _Watch:
         for name, value in graph.liveins.items():
             if self._is_read_inside(value):
                 row = self.seen.get(number[value], {})
-                liveins[name] = next(iter(row.values()), (_UNTOUCHED, 0))[0]
+                found_word = next(iter(row.values()), (_UNTOUCHED, 0))[0]
+                # A narrow element has the sign that its array has.
+                unsigned = graph.dfg.ranges.get(name, (-1, 0))[0] >= 0 and value.type.startswith("i")
+                liveins[name] = found_word & ((1 << int(value.type[1:])) - 1) if unsigned else found_word
         stimulus.liveins = graph.start(liveins, {})
         found = Interpreter(graph.dfg).run(stimulus)
         for name, item in graph.streams.items():
