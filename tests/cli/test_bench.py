@@ -114,7 +114,7 @@ def without_time(rows):
         (["smoke", "--resume"], "error: --resume: needs a store to go on with: --store FILE"),
         (["smoke", "--compare", "no.csv"], "error: no.csv: there is no such file"),
         (["smoke", "--tolerance", "x"], "error: --tolerance: expected a share such as 0.1, found 'x'"),
-        (["smoke", "--jobs", "0"], "error: workers: found 0, expected at least 1"),
+        (["smoke", "--jobs", "0"], "error: --jobs: expected at least 1, found 0"),
         (
             ["smoke", "--cluster", "here"],
             "error: cluster: found 'here', expected 'local' or a Dask scheduler's address",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -355,7 +357,7 @@ def test_a_saved_function_runs_again_without_a_search(compiled, tmp_path):
 
     path = tmp_path / "find.json"
     path.write_text(dumps(compiled("find")), encoding="utf-8")
-    again = load(path)
+    again = load(path, Path(compiled("find").program.file))
     given = {"a": numbers(64, 3), "n": 64, "x": 7}
     assert again.run(**given).breakdown == compiled("find").run(**given).breakdown
 
@@ -371,7 +373,7 @@ def test_a_saved_function_whose_source_changed_is_refused(tmp_path):
     with pytest.raises(
         MappingError, match="is mapped from another source than there is now; compile the function again"
     ):
-        load(saved)
+        load(saved, source)
 
 
 @pytest.mark.parametrize("always", [False, True])
@@ -426,7 +428,8 @@ def test_a_saved_function_keeps_loops_side_by_side(compiled, tmp_path):
 
     path = tmp_path / "rows.json"
     path.write_text(dumps(compiled("row_sums")), encoding="utf-8")
-    assert [loop.text for loop in load(path).loops] == [loop.text for loop in compiled("row_sums").loops]
+    again = load(path, Path(compiled("row_sums").program.file))
+    assert [loop.text for loop in again.loops] == [loop.text for loop in compiled("row_sums").loops]
 
 
 @pytest.mark.parametrize("name", ["wide_sums", "wide_search"])

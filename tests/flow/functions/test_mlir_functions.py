@@ -64,7 +64,7 @@ def test_a_saved_function_is_loaded_with_its_judge(tmp_path: Path):
     compiled = gl.compile(function_of("polygeist_gemm"), "torus:4x4", seed=1, effort=2000)
     path = tmp_path / "gemm.json"
     path.write_text(dumps(compiled))
-    again = load(path)
+    again = load(path, Path(compiled.program.file))
     assert [loop.ii for loop in again.loops] == [loop.ii for loop in compiled.loops]
     assert again.run(seed=3).native.equal
 

@@ -47,7 +47,7 @@ def call(task: str, path: Path, *arguments: Any, time_limit: float | None = None
         result = Path(folder) / "result.json"
         job.write_text(json.dumps({"task": task, "arguments": arguments, "result": str(result), "path": sys.path}))
         status = _run(job, Path(folder), path, limit)
-        if not result.is_file():
+        if not result.is_file() or not result.stat().st_size:
             raise SourceError(f"MLIR ended with status {status} and gave no reason", where=str(path))
         answer = json.loads(result.read_text())
     if "refusal" in answer:
@@ -76,12 +76,14 @@ def work(job: dict[str, Any]) -> None:
     """Do a task in the process that was started for it, and write down its result or why it is refused."""
     module, _, name = job["task"].partition(":")
     answer: dict[str, Any]
-    try:
-        answer = {"value": getattr(import_module(module), name)(*job["arguments"])}
-    except Refusal as refusal:
-        answer = {"refusal": [refusal.message, refusal.line]}
-    except Exception as error:
-        # A construct that this front end did not foresee; the bindings raise what C++ throws.
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        answer = {"refusal": [f"MLIR: {lines[0]}", 0]}
-    Path(job["result"]).write_text(json.dumps(answer))
+    # The file is opened first: a task that runs code of a file may open none afterwards.
+    with Path(job["result"]).open("w", encoding="utf-8") as result:
+        try:
+            answer = {"value": getattr(import_module(module), name)(*job["arguments"])}
+        except Refusal as refusal:
+            answer = {"refusal": [refusal.message, refusal.line]}
+        except Exception as error:
+            # A construct that this front end did not foresee; the bindings raise what C++ throws.
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            answer = {"refusal": [f"MLIR: {lines[0]}", 0]}
+        result.write(json.dumps(answer))

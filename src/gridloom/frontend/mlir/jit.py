@@ -7,6 +7,7 @@ upstream passes: it lowers for this machine (an index has 64 bits), without clan
 from __future__ import annotations
 
 import base64
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.errors import OptionError
+from gridloom.frontend.confinement import confine_here
 from gridloom.frontend.mlir.child import call
 from gridloom.frontend.mlir.compile import MAX_SOURCE_BYTES
 from gridloom.text_file import read_text
@@ -86,6 +88,8 @@ def run_here(source: str, function: str, singles: bool, runs: list[dict[str, Any
     engine = ExecutionEngine(lowered.module)
     address = engine.raw_lookup(function)
     answers = []
+    # From here on the code of the file runs: it finds neither files nor processes nor a network.
+    confine_here()
     for run in runs:
         for row in rows:
             if row.name not in run and row.size_of is None:
@@ -96,8 +100,6 @@ def run_here(source: str, function: str, singles: bool, runs: list[dict[str, Any
 
 def _one_run(address: int, rows: Sequence[Any], run: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Call the compiled function once: it takes an array of pointers to its arguments, the result's last."""
-    import ctypes
-
     arrays: dict[str, Any] = {}
     cells: list[Any] = []
     for row in rows:
@@ -119,8 +121,6 @@ def _one_run(address: int, rows: Sequence[Any], run: Mapping[str, Any], kind: st
 
 def _number(kind: str, value: Any) -> Any:
     """A number in memory as LLVM has it."""
-    import ctypes
-
     cells = {"f32": ctypes.c_float, "i64": ctypes.c_int64, "index": ctypes.c_int64, "i16": ctypes.c_int16,
              "i8": ctypes.c_int8, "i1": ctypes.c_bool}  # fmt: skip
     return cells.get(kind, ctypes.c_int32)(value)
