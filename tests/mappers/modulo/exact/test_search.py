@@ -159,7 +159,7 @@ def test_tiles_that_the_array_cannot_tell_apart(text: str, tiles: list[int] | No
 
 def test_missing_solver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(__import__("sys").modules, "ortools.sat.python", None)
-    message = "mapper 'exact' needs OR-Tools; install it with: pip install 'gridloom\\[exact\\]'"
+    message = "mapper 'exact' needs OR-Tools; install it with: pip install '.\\[exact\\]'"
     with pytest.raises(MissingExtra, match=message):
         exact(far(1), build("torus:2x2"), QUICK, Budget())
 
