@@ -44,6 +44,7 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "rtl": [(["saved.json", "-o", "rtl"], None)],
     "vpr": [(["kernel:vector_add", "--arch", "mesh:3x3", "-o", "vpr"], None)],
     "list": [(["mappers"], None)],
+    "doctor": [([], None)],
     "estimate": [(["kernel:alpha_blend", "--arch", "vpcma"], None)],
     "studio": [([], "studio")],
     "compile": [(["{examples}/functions/gemm.c:gemm", "--arch", "torus:4x4"], "c")],

@@ -39,7 +39,7 @@ def test_text_of_an_elastic_mapping_says_that_tokens_were_compared(gridloom):
     network = "model:gemm,rows=8,inner=64,columns=64"
     done = gridloom("map", network, "--arch", "rdu:8x8", "--effort", "8", "--set", "judge=none", "-o", "m.json")
     assert done.out.splitlines()[1] == "  legal, and simulated: every token of the unit graph arrives once and in order"
-    assert gridloom("simulate", "m.json").out.startswith("the same tokens: gemm")
+    assert gridloom("simulate", "m.json").out.startswith("the same tokens as the graph: gemm")
 
 
 def test_written_mapping_is_the_one_that_was_found(gridloom, tmp_path):

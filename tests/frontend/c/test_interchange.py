@@ -190,7 +190,7 @@ def test_a_saved_function_keeps_its_exchanged_loops(source: Path, tmp_path: Path
     compiled = gl.compile(f"{source}:polynomial", "torus:4x4", effort=5000)
     path = tmp_path / "saved.json"
     path.write_text(files.dumps(compiled))
-    again = files.load(path)
+    again = files.load(path, source)
     given = data(TAKEN["polynomial"])
     assert again.run(**given).cycles == compiled.run(**given).cycles
 
