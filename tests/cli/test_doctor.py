@@ -16,7 +16,7 @@ def test_versions_extras_tools_caches_and_the_sandbox_are_listed(gridloom):
     record = done.record
     assert set(record) == {"versions", "extras", "tools", "caches", "sandbox"}
     assert record["versions"]["numpy"] == metadata.version("numpy")
-    assert record["extras"]["exact"]["install"] == "pip install 'gridloom[exact]'"
+    assert record["extras"]["exact"]["install"] == "pip install '.[exact]'"
     assert {"clang", "bwrap", "verilator"} <= record["tools"].keys()
     assert record["sandbox"]["native"] == bool(record["sandbox"]["seccomp"] or record["sandbox"]["bubblewrap"])
 
@@ -31,7 +31,7 @@ def test_the_text_has_every_part(gridloom):
 def test_a_missing_extra_comes_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "deap" else "1")
     text = doctor.examine().text
-    assert "deap MISSING: pip install 'gridloom[genetic]'" in text
+    assert "deap MISSING: pip install '.[genetic]'" in text
 
 
 @pytest.mark.parametrize(

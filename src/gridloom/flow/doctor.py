@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom._version import __version__
-from gridloom.errors import MissingExtra
+from gridloom.errors import MissingExtra, install_hint
 from gridloom.frontend.c.llvm.driver import find_compiler
 from gridloom.frontend.confinement import Sandbox, find_sandbox
 
@@ -115,12 +115,17 @@ def _version(package: str) -> str | None:
 def _extras() -> list[Extra]:
     """The extras that the package declares, each with its packages."""
     found: dict[str, dict[str, str | None]] = {}
-    for text in metadata.requires("gridloom") or []:
+    # Run from its sources without an installation, the package declares nothing.
+    try:
+        declared = metadata.requires("gridloom") or []
+    except metadata.PackageNotFoundError:
+        declared = []
+    for text in declared:
         match = _REQUIREMENT.match(text)
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", text)
         if match and extra and extra[1] not in _LEFT_OUT and match[1] != "gridloom":
             found.setdefault(extra[1], {})[match[1]] = _version(match[1])
-    return [Extra(name=name, packages=rows, install=f"pip install 'gridloom[{name}]'") for name, rows in found.items()]
+    return [Extra(name=name, packages=rows, install=install_hint(name)) for name, rows in found.items()]
 
 
 def _compiler() -> str | None:
