@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.page_wait import wait_until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -52,7 +54,7 @@ class Actor:
         return str(self.page.inner_text(selector, timeout=PATIENCE))
 
     def until(self, expression: str, argument: Any = None) -> None:
-        self.page.wait_for_function(expression, arg=argument, timeout=PATIENCE)
+        wait_until(self.page, expression, argument, patience=PATIENCE)
 
     def mapping(self, other_than: str = "") -> str:
         """The id of the mapping that is shown, once it is ready; another one than that given."""

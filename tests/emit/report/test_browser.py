@@ -12,6 +12,7 @@ from tests import hand_mappings as hand
 from tests.emit.picture.test_pictures import hostile_mapping
 from tests.emit.report.test_failure_page import failed
 from tests.emit.report.test_page import report
+from tests.page_wait import wait_until
 
 from gridloom.dfg.model import DfgBuilder
 from gridloom.mapping import Mapping, json_format
@@ -154,7 +155,8 @@ def test_slots_stand_below_each_other_on_a_phone_and_side_by_side_on_a_desk(open
     assert page.locator('.panel[data-slot="0"]').is_hidden() and page.locator('.panel[data-slot="1"]').is_visible()
     page.locator("#all").click()
     page.set_viewport_size({"width": 1300, "height": 1000})
-    page.wait_for_function("document.querySelector('.panel[data-slot=\"1\"]').dataset.box.split(' ')[0] > 20")
+    wide = "() => document.querySelector('.panel[data-slot=\"1\"]').dataset.box.split(' ')[0] > 20"
+    wait_until(page, wide)
     first, second = (page.locator(f'.panel[data-slot="{k}"]').bounding_box() for k in (0, 1))
     assert first and second and abs(second["y"] - first["y"]) < 2
 
