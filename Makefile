@@ -47,7 +47,7 @@ demo: $(VENV)/.ready-demo
 
 # NO_MKDOCS_2_WARNING keeps the theme's advertisement of its successor out of the output.
 docs: $(VENV)/.ready-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo "the site is in $(SITE)/index.html; with search: python3 -m http.server --directory $(SITE)"
 
 test: $(READY) lint types

@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridloom.learn.mappability import data, labels, training
-from gridloom.learn.mappability import samples as samples_module
-from gridloom.learn.mappability.data import Row
-from gridloom.learn.mappability.features import on_columns
-from gridloom.learn.mappability.model import MappabilityConfig
-from gridloom.learn.mappability.random_graphs import draw
-from gridloom.mappers.rows.problem import CONST, RowGraph, flatten
-from gridloom.mappers.rows.screening import columns_by_rows, low_constants
-from gridloom.mappers.rows.search import PUSH_TURNS, TURNS, Heat, Starts, seed_of
+from gridloom.targets.rows.learned import data, labels, training
+from gridloom.targets.rows.learned import samples as samples_module
+from gridloom.targets.rows.learned.data import Row
+from gridloom.targets.rows.learned.features import on_columns
+from gridloom.targets.rows.learned.model import MappabilityConfig
+from gridloom.targets.rows.learned.random_graphs import draw
+from gridloom.targets.rows.mappers.problem import CONST, RowGraph, flatten
+from gridloom.targets.rows.mappers.screening import columns_by_rows, low_constants
+from gridloom.targets.rows.mappers.search import PUSH_TURNS, TURNS, Heat, Starts, seed_of
 
 _GO = np.zeros(1, dtype=np.uint8)
 #: Efforts of the two short starts, and how many long ones follow.

@@ -15,13 +15,13 @@ import argparse
 import sys
 from dataclasses import dataclass
 
-from gridloom.archs.families.rdu import RduParameters
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import parameters
-from gridloom.dfg import rates
 from gridloom.flow import Request, run
-from gridloom.flow.tensor.cold_start import section_start
-from gridloom.flow.tensor.sections import MappedSection
+from gridloom.targets.dataflow import rates
+from gridloom.targets.dataflow.families.rdu import RduParameters
+from gridloom.targets.dataflow.sections.cold_start import section_start
+from gridloom.targets.dataflow.sections.run import MappedSection
 
 NETWORKS = ("mlp", "mha", "bert_large,layers=1", "gpt2_xl,layers=1")
 

@@ -13,11 +13,11 @@ import argparse
 import sys
 import time
 
-from gridloom.learn.cost_model import data
-from gridloom.learn.cost_model.search_comparison import Part, parts
-from gridloom.mappers.elastic.place_kernel import seed_generator
-from gridloom.mappers.elastic.search import DataflowConfig, Search
-from gridloom.sim.elastic.measure import Meter
+from gridloom.targets.dataflow.learned import data
+from gridloom.targets.dataflow.learned.search_comparison import Part, parts
+from gridloom.targets.dataflow.machine.measure import Meter
+from gridloom.targets.dataflow.mappers.place_kernel import seed_generator
+from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
 
 _PLACEMENTS = 4
 _ROUNDS = 3

@@ -21,10 +21,10 @@ from gridloom.dfg.model import Dfg
 from gridloom.flow.bench.run import source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import prepare
-from gridloom.mappers.budget import Budget, Progress
-from gridloom.mappers.choice import config_type, default_mapper, function_for
-from gridloom.mappers.core import compiling
 from gridloom.mapping.model import Mapping
+from gridloom.search import compiling
+from gridloom.search.budget import Budget, Progress
+from gridloom.search.choice import config_type, default_mapper, function_for
 
 #: The part of a limit in which the first mapping is expected.
 PART = 1 / 4

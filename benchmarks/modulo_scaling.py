@@ -24,16 +24,16 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.emit.plots.chart import Series, line_chart, picture
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.core import compiling
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.mapping import to_mapping
-from gridloom.mappers.modulo.modulo import modulo
-from gridloom.mappers.modulo.problem import ModuloProblem
-from gridloom.mappers.modulo.search import ModuloSearch
-from gridloom.mappers.modulo.walk import Walk
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.search import compiling
+from gridloom.search.budget import Budget
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.mapping import to_mapping
+from gridloom.targets.modulo.mappers.modulo import modulo
+from gridloom.targets.modulo.mappers.problem import ModuloProblem
+from gridloom.targets.modulo.mappers.search import ModuloSearch
+from gridloom.targets.modulo.mappers.walk import Walk
 from gridloom.verify import legal
 
 II = 2

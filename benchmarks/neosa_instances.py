@@ -19,10 +19,10 @@ import numpy as np
 
 from gridloom import registry
 from gridloom.archs.spec import build
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.core.devices import on_gpu
-from gridloom.mappers.grid.neosa import NeosaConfig, _Instances
-from gridloom.mappers.grid.problem import build_problem
+from gridloom.search.budget import Budget
+from gridloom.search.devices import on_gpu
+from gridloom.targets.grid.mappers.neosa import NeosaConfig, _Instances
+from gridloom.targets.grid.mappers.problem import build_problem
 
 
 def main() -> None:

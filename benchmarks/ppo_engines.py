@@ -19,11 +19,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv
 
-from gridloom.learn.placement.published.boards import BoardOptions
-from gridloom.learn.placement.published.env import StreamingVectorEnv
-from gridloom.learn.placement.published.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.published.torch_policies import StateMlp
-from gridloom.learn.placement.training_graphs import engine, problem_of
+from gridloom.targets.streaming.learned.published.boards import BoardOptions
+from gridloom.targets.streaming.learned.published.env import StreamingVectorEnv
+from gridloom.targets.streaming.learned.published.ppo import PpoConfig, collect, improve
+from gridloom.targets.streaming.learned.published.torch_policies import StateMlp
+from gridloom.targets.streaming.learned.training_graphs import engine, problem_of
 
 
 class Adapter(VecEnv):

@@ -29,7 +29,7 @@ from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.frontend.kernels.neosa import GRAPHS
 from gridloom.frontend.source import load_source
-from gridloom.mappers import budget
+from gridloom.search import budget
 
 MAPPERS = ("anneal", "genetic-grid", "divide", "neosa:schedule=released,instances=1000000")
 TOPOLOGIES = ("mesh", "chess")

@@ -18,9 +18,9 @@ import numpy as np
 from gridloom.archs.spec import build
 from gridloom.flow.bench.fitting import square_side
 from gridloom.frontend.source import load_source
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.grid.anneal import AnnealConfig, anneal
 from gridloom.mapping.model import Failure
+from gridloom.search.budget import Budget
+from gridloom.targets.grid.mappers.anneal import AnnealConfig, anneal
 from gridloom.verify import legal
 
 SIZES = ((4, 6), (6, 9), (8, 12), (11, 15), (14, 19))

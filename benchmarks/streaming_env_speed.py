@@ -9,8 +9,8 @@ import json
 import sys
 import time
 
-from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions, observation
-from gridloom.learn.placement.training_graphs import engine, problem_of
+from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions, observation
+from gridloom.targets.streaming.learned.training_graphs import engine, problem_of
 
 CASES = (("kernel:random_growing,nodes=15,inputs=4,seed=1,domain=opaque", 16, 1024), ("kernel:ifft", 16, 1024),
          ("kernel:random_growing,nodes=50,inputs=8,seed=1,domain=opaque", 64, 512))  # fmt: skip

@@ -23,12 +23,18 @@ import numpy as np
 import torch
 
 from gridloom.emit.plots.chart import ticks
-from gridloom.learn.placement.published.boards import BoardBatch, BoardOptions
-from gridloom.learn.placement.published.ppo import PpoConfig, collect, improve
-from gridloom.learn.placement.published.torch_policies import Arrays, Policy, PublishedActor, StateMlp, make_policy
-from gridloom.learn.placement.published.training import load_policy
-from gridloom.learn.placement.training_graphs import engine, problem_of
-from gridloom.mappers.spokes.problem import SpokesProblem
+from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions
+from gridloom.targets.streaming.learned.published.ppo import PpoConfig, collect, improve
+from gridloom.targets.streaming.learned.published.torch_policies import (
+    Arrays,
+    Policy,
+    PublishedActor,
+    StateMlp,
+    make_policy,
+)
+from gridloom.targets.streaming.learned.published.training import load_policy
+from gridloom.targets.streaming.learned.training_graphs import engine, problem_of
+from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
 Curve = list[float]
 

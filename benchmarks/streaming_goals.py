@@ -20,10 +20,10 @@ from typing import Any
 
 from gridloom.archs import build
 from gridloom.frontend.source import load_source
-from gridloom.learn.placement.mapper import PpoMapperConfig, ppo
-from gridloom.mappers.budget import Budget
 from gridloom.mapping.model import Mapping
-from gridloom.transform.fuse import fuse
+from gridloom.search.budget import Budget
+from gridloom.targets.streaming.fuse import fuse
+from gridloom.targets.streaming.learned.mapper import PpoMapperConfig, ppo
 
 Point = dict[str, Any]
 

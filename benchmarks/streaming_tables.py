@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from gridloom.learn.placement.evaluation import COLUMNS, summary
-from gridloom.learn.placement.ground import Case, cases
-from gridloom.mappers.spokes.search import longest_path
+from gridloom.targets.streaming.learned.evaluation import COLUMNS, summary
+from gridloom.targets.streaming.learned.ground import Case, cases
+from gridloom.targets.streaming.mappers.search import longest_path
 
 Row = dict[str, Any]
 SHOWN = ("ppo", "rank", "untrained", "random", "mlp", "gga", "anneal")

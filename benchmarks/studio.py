@@ -29,7 +29,7 @@ import gridloom as gl
 from gridloom.flow.display.report import result_page
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
-from gridloom.mappers.budget import Progress
+from gridloom.search.budget import Progress
 from gridloom.studio.searches.worker import Line, Task
 from gridloom.studio.session import Session
 from gridloom.studio.web.serving import StudioServer

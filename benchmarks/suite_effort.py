@@ -20,9 +20,9 @@ from pathlib import Path
 from gridloom.flow.bench.run import source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import prepare
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.modulo.modulo import ModuloConfig, modulo
 from gridloom.mapping.model import Mapping
+from gridloom.search.budget import Budget
+from gridloom.targets.modulo.mappers.modulo import ModuloConfig, modulo
 
 # CPU seconds from which on a cell is compared on its own.
 _LONG = 1.0

@@ -26,39 +26,38 @@ from gridloom import registry
 from gridloom.archs import Arch, build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError
-from gridloom.registry import GRID, REGISTERS, ROWS, SPOKES, SWITCHES, ArrayKind
 
-KINDS = {"grid": GRID, "registers": REGISTERS, "rows": ROWS, "spokes": SPOKES, "switches": SWITCHES}
+KINDS = ("grid", "registers", "rows", "spokes", "switches")
 
 #: A run that takes this many times its limit is ended, and its row says so.
 PATIENCE = 6.0
 
 
-def array(kind: ArrayKind, nodes: int) -> str:
+def array(kind: str, nodes: int) -> str:
     """An array of the kind on which a graph of so many nodes has a fair chance."""
     side = ceil(sqrt(1.4 * nodes))
-    if kind is GRID:
+    if kind == "grid":
         return f"mesh:{side}x{side}"
-    if kind is REGISTERS:
+    if kind == "registers":
         rows = max(3, ceil(sqrt(nodes / 6)))
         return f"torus:{rows}x{rows},regs=8"
-    if kind is ROWS:
+    if kind == "rows":
         return f"vpcma:{ceil(1.4 * side)}x{ceil(1.4 * side)}"
-    if kind is SPOKES:
+    if kind == "spokes":
         return f"streaming-engine:{max(8, nodes // 4)}"
     return f"rdu:{max(6, side)}x{max(6, side)}"
 
 
-def graph(kind: ArrayKind, mapper: str, nodes: int, arch: Arch) -> Dfg:
+def graph(kind: str, mapper: str, nodes: int, arch: Arch) -> Dfg:
     """A graph of about so many nodes that suits the array."""
     from gridloom.flow.inputs import prepare
 
-    if kind is SWITCHES:
+    if kind == "switches":
         return pipeline(nodes, arch)
     if mapper == "trees":
         return prepare(f"kernel:tree_reduce,nodes={2 ** (nodes // 2).bit_length() - 1}", arch).dfg
     width = max(2, ceil(sqrt(nodes)) - 1)
-    if kind is ROWS:
+    if kind == "rows":
         return layers(max(1, nodes // width - 1), width)
     return prepare(f"kernel:random_layered,layers={max(1, nodes // width - 1)},width={width}", arch).dfg
 
@@ -82,7 +81,7 @@ def layers(count: int, width: int) -> Dfg:
 
 def pipeline(nodes: int, arch: Arch) -> Dfg:
     """A tensor pipeline of about so many units: the section of a multi-layer perceptron that comes nearest."""
-    from gridloom.transform.lower_tensor import lower
+    from gridloom.targets.dataflow.lowering.lower import lower
 
     sections = [
         section.dfg
@@ -97,15 +96,15 @@ def pipeline(nodes: int, arch: Arch) -> Dfg:
 def measure(mapper: str, kind_name: str, nodes: int, limit: float) -> dict[str, Any]:
     """One run in this process: what each part of it took, in seconds, and the most memory that it held."""
     from gridloom.flow.confirmation import illegalities, run_simulation
-    from gridloom.mappers.budget import Budget
-    from gridloom.mappers.choice import config_type
-    from gridloom.mappers.core import compiling
     from gridloom.mapping.model import Mapping
+    from gridloom.search import compiling
+    from gridloom.search.budget import Budget
+    from gridloom.search.choice import config_type
 
-    kind = KINDS[kind_name]
+    kind = registry.kinds()[kind_name]
     began = time.perf_counter()
-    arch = build(array(kind, nodes))
-    dfg = graph(kind, mapper, nodes, arch)
+    arch = build(array(kind_name, nodes))
+    dfg = graph(kind_name, mapper, nodes, arch)
     read = time.perf_counter()
     function = registry.entry("mappers", mapper).load(kind)
     # Listening to the compiler needs numba; its import is part of the start of the process.
@@ -133,13 +132,13 @@ def measure(mapper: str, kind_name: str, nodes: int, limit: float) -> dict[str, 
 def runs(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run each case in a process of its own and yield its row."""
     for limit in arguments.limits:
-        for kind_name, kind in KINDS.items():
+        for kind_name in KINDS:
             if arguments.kinds and kind_name not in arguments.kinds:
                 continue
             for mapper in registry.names("mappers"):
                 if (arguments.mappers and mapper not in arguments.mappers) or mapper in arguments.without:
                     continue
-                if kind not in registry.entry("mappers", mapper).takes:
+                if registry.kinds()[kind_name] not in registry.entry("mappers", mapper).takes:
                     continue
                 for nodes in arguments.sizes:
                     yield one(mapper, kind_name, nodes, limit)
@@ -192,7 +191,7 @@ def main() -> None:
     if arguments.child:
         mapper, kind, nodes, limit = arguments.child
         say(json.dumps(measure(mapper, kind, int(nodes), float(limit))))
-        solver = sys.modules.get("gridloom.mappers.core.solver")
+        solver = sys.modules.get("gridloom.search.solver")
         if solver is not None and solver.is_left_behind():
             os._exit(0)
         return

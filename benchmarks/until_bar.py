@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from gridloom.flow.files import examples_folder
 from gridloom.flow.inputs import prepare
-from gridloom.mappers.budget import Budget, Progress
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
+from gridloom.search.budget import Budget, Progress
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.modulo import modulo
 from gridloom.verify import legal
 
 _SMALL, _LARGE = (f"torus:{side},regs=4,bus=none,operands=4" for side in ("9x9", "16x16"))

@@ -24,7 +24,7 @@ from ortools.sat.python import cp_model
 
 from gridloom.archs.spec import build
 from gridloom.frontend.source import load_source
-from gridloom.mappers.grid.problem import build_problem
+from gridloom.targets.grid.mappers.problem import build_problem
 
 Edge = tuple[int, int]
 Chains = dict[Edge, list[int]]

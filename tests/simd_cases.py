@@ -8,9 +8,9 @@ from functools import cache
 from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping import Mapping
+from gridloom.search.budget import Budget
+from gridloom.targets.streaming.mappers.anneal import SpokesAnnealConfig, anneal_spokes
 
 
 def widened(mapping: Mapping, simd: int | None) -> Mapping:

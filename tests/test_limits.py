@@ -66,7 +66,7 @@ def test_slots_have_a_range():
 
 
 def test_a_setting_has_a_range():
-    from gridloom.mappers.grid.anneal import AnnealConfig
+    from gridloom.targets.grid.mappers.anneal import AnnealConfig
 
     field = next(name for name, kind in typing.get_type_hints(AnnealConfig).items() if kind is int)
     with pytest.raises(OptionError, match=rf"{field}: expected at most 2\^62"):

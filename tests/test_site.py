@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -54,15 +55,32 @@ def test_the_glossary_explains_every_term_in_a_few_sentences() -> None:
         assert len(entry) < 500, entry
 
 
-def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def build_site(repository: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """Build the site; not with --quiet, which hides warnings from --strict, too."""
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, check=False, env={"NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    return subprocess.run(
+        command, cwd=repository, capture_output=True, text=True, check=False, env={"NO_MKDOCS_2_WARNING": "1"}
     )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    done = build_site(REPOSITORY, tmp_path)
+    assert (done.returncode, re.findall(r"^(?:WARNING|ERROR).*", done.stderr, flags=re.MULTILINE)) == (0, [])
     loaded = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?(https?:[^"\s>]+)')
     pages = {page.name: loaded.findall(page.read_text(encoding="utf-8")) for page in tmp_path.rglob("*.html")}
     assert {name: found for name, found in pages.items() if found} == {}
     assert "Made with" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(REPOSITORY / "docs", copy / "docs")
+    for path in (REPOSITORY / "mkdocs.yml", *REPOSITORY.glob("*.md")):
+        shutil.copy(path, copy)
+    page = copy / "docs" / "classics.md"
+    page.write_text(page.read_text(encoding="utf-8") + "\n[nowhere](nowhere.md)\n", encoding="utf-8")
+    done = build_site(copy, tmp_path / "site")
+    assert done.returncode != 0
+    assert "nowhere.md" in done.stderr

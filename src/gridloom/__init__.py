@@ -24,6 +24,13 @@ if _TYPE_CHECKING:
     from gridloom.flow.display.picture import Picture
     from gridloom.flow.files import load_mapping
     from gridloom.flow.functions.compile import Compiled
+    from gridloom.flow.registration import (
+        register_arch,
+        register_cost_model,
+        register_kernel,
+        register_mapper,
+        register_reader,
+    )
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
     from gridloom.frontend.python.arrays import loop
@@ -74,6 +81,11 @@ __all__ = [  # noqa: RUF022
     "measure",
     "minimum",
     "names",
+    "register_arch",
+    "register_cost_model",
+    "register_kernel",
+    "register_mapper",
+    "register_reader",
     "save",
     "select",
     "show",
@@ -112,6 +124,11 @@ _HOME = {
     "measure": "flow.api",
     "minimum": "frontend.python.numbers",
     "names": "flow.api",
+    "register_arch": "flow.registration",
+    "register_cost_model": "flow.registration",
+    "register_kernel": "flow.registration",
+    "register_mapper": "flow.registration",
+    "register_reader": "flow.registration",
     "save": "flow.api",
     "select": "frontend.python.numbers",
     "show": "flow.api",

@@ -1,39 +1,116 @@
 """One registry for everything that is looked up by name: mappers, array families, kernels, readers, suites, models.
 
-An entry is a name and the place of an object (``"package.module:attribute"``); the module is imported when the
-entry is first asked for, so that listing names costs nothing. A new algorithm adds one file and one line here.
+A target declares what it has as one :class:`Target`, which is pure data: names, one line about each, and the places of
+the objects (``"package.module:attribute"``). The registry is filled from the declarations in :data:`BUILT_IN`. A
+third-party package declares the same record (see :mod:`gridloom.plugins`), and :func:`register` adds one name at a time
+from a notebook. A module is imported when its object is first asked for, so that listing names costs nothing.
+
+Plug-ins are loaded when an answer may depend on them: a name, a kind or a hook that is not built in, and every listing.
+No answer depends on what was asked before.
 
 The line of a mapper also declares which kinds of arrays it takes. ``auto``, ``portfolio``, ``gridloom list mappers``,
-the refusals and the conformance test all derive from that declaration (see :mod:`gridloom.mappers.choice`).
+the refusals and the conformance test all derive from that declaration (see :mod:`gridloom.search.choice`).
+
+Shared code never names a target. Where it needs what only some arrays have, it asks for a hook by the style or a trait
+of the array (:func:`hooks_for`), and a target declares the place of the function.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from gridloom.errors import OptionError
+
+#: The declarations of this package; a target is one line.
+BUILT_IN: Final = (
+    "gridloom.builtin",
+    "gridloom.targets.grid.target",
+    "gridloom.targets.modulo.target",
+    "gridloom.targets.rows.target",
+    "gridloom.targets.streaming.target",
+    "gridloom.targets.dataflow.target",
+)
+
+#: What is looked up by name.
+GROUPS: Final = ("archs", "mappers", "kernels", "costs", "networks", "readers", "suites", "models")
+
+#: The commands that belong to no target; their functions are in ``cli``.
+COMMON_COMMANDS: Final = (
+    "studio", "map", "compile", "check", "simulate", "show", "bench", "rtl", "synth", "system", "partition", "estimate",
+    "train", "eval", "explore", "doctor", "list",
+)  # fmt: skip
+
+#: What loads the plug-ins. It stands here by its place, since it imports this module.
+_LOAD_PLUGINS: Final = "gridloom.plugins:load"
+_REFUSE: Final = "gridloom.plugins:refuse_hook"
+#: Hooks without which a mapping would be judged by fewer rules.
+_JUDGING: Final = ("rules", "machines")
+
+#: Hook -> what its key is, and what the object at its place does.
+HOOKS: Final[Mapping[str, str]] = {
+    "array_files": "suffix of a file: (text of ARCH) -> Arch, or None where the text is not of this form",
+    "passes": "trait: (Dfg, Arch) -> the graph as such arrays take it",
+    "rewrites": "trait: (Dfg, Arch) -> a Rewrite of a loop into other words, or None where there is nothing to do",
+    "programs": "domain of graphs: (Request, Dfg, Arch, map_graph) -> Result of a whole program, or None for one graph",
+    "rules": "style or trait: rules that verify applies to such arrays",
+    "machines": "style: (Configuration, iterations) -> Verdict of the target's own simulator",
+    "traces": "style: (Configuration, iterations, moments) -> trace of a run, moment by moment",
+    "pictures": "trait: (Details, slot, live) -> SVG text of a mapping",
+    "wires": "trait: (layout, details, ...) -> the wires of a picture where the grid's own do not fit",
+    "report_cards": "trait: (Result) -> HTML of a card of the report, or an empty text",
+    "explanations": "trait: (Mapping) -> what bounds a mapping, as the studio shows it",
+    "estimates": "trait: an object that estimates what a mapper would find",
+    "python_modules": "package that a Python file imports: an object that reads and lists such files",
+    "exports": "option of map: (Mapping) -> text of the file",
+    "cost_samples": "trait: () -> pipeline, decisions, and which of them is better and which worse, for cost models",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a name stands for: where the object is, and one line about it."""
+    """What a name stands for: the place of the object, or the object itself, and one line about it."""
 
-    target: str
+    target: object
     summary: str
     extra: str | None = None
 
     def load(self) -> Any:
         """Import the module and return the object. Costs the import, once."""
-        return _object_at(self.target)
+        return object_at(self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader(Entry):
+    """A reader of source files: a function from a path to a Dfg, and the endings of the files that it reads.
+
+    Of several endings that a file name has, the longest decides.
+    """
+
+    endings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the command line: its function, its line in the overview, and the command that it stands after."""
+
+    target: str
+    summary: str
+    after: str = ""
+
+    def load(self) -> Any:
+        """Import the module and return the function."""
+        return object_at(self.target)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayKind:
-    """A kind of array that mappers take: its style, and the traits that such an array has (``archs/traits.py``)."""
+    """A kind of array that mappers take: its style, and the traits that such an array has."""
 
     style: Literal["static", "modulo", "elastic"]
     traits: tuple[str, ...]
@@ -41,387 +118,444 @@ class ArrayKind:
     words: str
     #: Domains of the graphs that go onto such arrays.
     domains: tuple[str, ...] = ("i32", "f32", "cma24", "opaque")
+    #: SOURCE and ARCH of a small problem that every mapper for such arrays solves; ``gridloom.testing`` maps it.
+    problem: tuple[str, str] | None = None
 
-
-GRID: Final = ArrayKind("static", ("grid",), "static grids such as mesh")
-REGISTERS: Final = ArrayKind("modulo", ("registers",), "modulo-scheduled arrays with registers such as torus")
-CROSSBARS: Final = ArrayKind("modulo", ("crossbars",), "modulo-scheduled arrays with crossbars such as hycube")
-ROWS: Final = ArrayKind("static", ("rows",), "rows of ALUs such as vpcma")
-SPOKES: Final = ArrayKind("modulo", ("spokes",), "tiles with spokes such as streaming-engine")
-SWITCHES: Final = ArrayKind("elastic", ("switches",), "elastic arrays such as rdu", domains=("tensor",))
 
 #: ``search``: ``auto`` takes the first one that suits the array. ``proof``: ``--prove`` takes it. ``named``: it runs
 #: only where it is named. ``portfolio`` races the mappers that search and those that prove.
 Role = Literal["search", "proof", "named"]
+_ROLES: Final = ("search", "proof", "named")
 
 
 @dataclass(frozen=True, slots=True)
 class Mapper:
-    """A mapper: for each kind of array that it takes the place of the function, and one line about it."""
+    """A mapper: for each kind of array that it takes, by name, the place of the function; and one line about it.
 
-    takes: Mapping[ArrayKind, str]
+    The kind ``*`` stands for every kind that some target declares.
+    """
+
+    takes: Mapping[str, str | Callable[..., Any]]
     summary: str
     extra: str | None = None
     role: Role = "named"
     #: Traits of arrays that it does not take, whatever their kind.
     without: tuple[str, ...] = ()
 
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a target, or a third-party package, adds. Every field is data, and every object is named by its place."""
+
+    name: str
+    summary: str
+    #: Trait -> what it says of an array, as one sentence; what all targets share is declared in ``gridloom.builtin``.
+    traits: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, ArrayKind] = field(default_factory=dict)
+    archs: Mapping[str, Entry] = field(default_factory=dict)
+    mappers: Mapping[str, Mapper] = field(default_factory=dict)
+    kernels: Mapping[str, Entry] = field(default_factory=dict)
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+    costs: Mapping[str, Entry] = field(default_factory=dict)
+    networks: Mapping[str, Entry] = field(default_factory=dict)
+    models: Mapping[str, Entry] = field(default_factory=dict)
+    #: The place of a suite is a package and a file in it: ``"package:suites/name.yaml"``.
+    suites: Mapping[str, Entry] = field(default_factory=dict)
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    #: Hook -> key -> place of the object; :data:`HOOKS` says what each is.
+    hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MapperEntry:
+    """All that is declared under the name of one mapper: several targets may have it, for different kinds of arrays."""
+
+    parts: tuple[Mapper, ...]
+
+    @property
+    def summary(self) -> str:
+        """The line of the first declaration."""
+        return self.parts[0].summary
+
+    @property
+    def extra(self) -> str | None:
+        """The extra that the first declaration needs."""
+        return self.parts[0].extra
+
+    @property
+    def role(self) -> Role:
+        """What it is for on the arrays of the first declaration."""
+        return self.parts[0].role
+
+    @property
+    def takes(self) -> dict[ArrayKind, Mapper]:
+        """Kind of array -> the declaration that takes it, in the order of the declarations."""
+        kinds = _registry().kinds
+        found: dict[ArrayKind, Mapper] = {}
+        for part in self.parts:
+            for name in kinds if "*" in part.takes else part.takes:
+                if name in kinds:
+                    found.setdefault(kinds[name], part)
+        return found
+
     def load(self, kind: ArrayKind | None = None) -> Any:
         """The function for a kind of array; without one, the function of a mapper that has just one."""
-        targets = set(self.takes.values()) if kind is None else {self.takes[kind]}
-        if len(targets) != 1:
-            raise LookupError(
-                f"the mapper has a function for each of {', '.join(k.words for k in self.takes)}; name one"
-            )
-        return _object_at(targets.pop())
+        kinds = _registry().kinds
+        places = {
+            place
+            for part in self.parts
+            for name, place in part.takes.items()
+            if kind is None or name == "*" or kinds.get(name) == kind
+        }
+        if len(places) != 1:
+            words = ", ".join(each.words for each in self.takes)
+            raise LookupError(f"the mapper has a function for each of {words}; name one")
+        return object_at(places.pop())
 
 
-def _object_at(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
+class _Array(Protocol):
+    """What hooks are asked for with: an array, of which only style and traits are read."""
+
+    @property
+    def style(self) -> str: ...
+    @property
+    def traits(self) -> frozenset[str]: ...
 
 
 #: Draws a graph, an array or a mapping as SVG text. Notebooks ask the nouns for their picture (``_repr_svg_``), and
 #: the nouns may not import what draws them: they find it by this name, when they are asked.
 PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
 
-REGISTRY: dict[str, dict[str, Any]] = {
-    "archs": {
-        "mesh": Entry("gridloom.archs.families.mesh:build", "static grid in which each tile has 4 neighbours"),
-        "onehop": Entry("gridloom.archs.families.mesh:build", "static grid with neighbours at distance 1 and 2"),
-        "chess": Entry(
-            "gridloom.archs.families.mesh:build", "static grid in which cells with 4 and with 8 links alternate"
-        ),
-        "hex": Entry("gridloom.archs.families.mesh:build", "static grid in which each tile has 6 neighbours"),
-        "torus": Entry("gridloom.archs.families.torus:build", "modulo-scheduled torus with register files"),
-        **{
-            f"ramp-{k}": Entry("gridloom.archs.families.torus:build", f"torus preset {k} of the RAMP evaluation")
-            for k in range(1, 13)
-        },
-        "hycube": Entry(
-            "gridloom.archs.families.hycube:build",
-            "modulo-scheduled mesh of crossbars that pass several links per cycle",
-        ),
-        "vpcma": Entry("gridloom.archs.families.vpcma:build", "static rows of combinational ALUs with pipeline bits"),
-        "streaming-engine": Entry(
-            "gridloom.archs.families.streaming_engine:build", "modulo-scheduled row of tiles with spokes"
-        ),
-        "genmap": Entry("gridloom.archs.families.genmap:build", "array that a GenMap XML file describes"),
-        "adres": Entry("gridloom.archs.classics:build", "8 x 8 array like ADRES, with a shared file in the first row"),
-        "openedge-cgra": Entry("gridloom.archs.classics:build", "4 x 4 torus with a memory port for each column"),
-        "morpher": Entry("gridloom.archs.morpher.array:build", "array that a Morpher JSON file describes"),
-        "rdu": Entry("gridloom.archs.families.rdu:build", "elastic grid of compute and memory units"),
-        "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
-    },
-    "mappers": {
-        "anneal": Mapper(
-            {GRID: "gridloom.mappers.grid.anneal:anneal", SPOKES: "gridloom.mappers.spokes.anneal:anneal_spokes"},
-            "simulated annealing of placements together with their routes",
-            role="search",
-        ),
-        "modulo": Mapper(
-            dict.fromkeys((REGISTERS, CROSSBARS), "gridloom.mappers.modulo.modulo:modulo"),
-            "scheduling, placement and negotiated routing in one search",
-            role="search",
-        ),
-        "width": Mapper(
-            {ROWS: "gridloom.mappers.rows.width:width"},
-            "annealing of ops and routes for the fewest columns",
-            role="search",
-        ),
-        "dataflow": Mapper(
-            {SWITCHES: "gridloom.mappers.elastic.dataflow:dataflow"},
-            "annealing of pipelines with a cost model",
-            role="search",
-        ),
-        "exact": Mapper(
-            {
-                GRID: "gridloom.mappers.grid.exact.search:exact_static",
-                REGISTERS: "gridloom.mappers.modulo.exact.search:exact_modulo",
-                SPOKES: "gridloom.mappers.spokes.exact.mapper:exact_spokes",
-            },
-            "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
-            "exact",
-            role="proof",
-            without=("constant_stores",),
-        ),
-        "portfolio": Mapper(
-            dict.fromkeys((GRID, REGISTERS, CROSSBARS, ROWS, SPOKES, SWITCHES), "gridloom.mappers.portfolio:portfolio"),
-            "a race of the mappers that suit the array; the best result wins",
-        ),
-        "neosa": Mapper({GRID: "gridloom.mappers.grid.neosa:neosa"}, "the published NeoSA placer, with our routes"),
-        "divide": Mapper({GRID: "gridloom.mappers.grid.divide:divide"}, "recursive bisection, a reference placer"),
-        "genetic-grid": Mapper(
-            {GRID: "gridloom.mappers.grid.genetic:genetic_grid"}, "a genetic algorithm, a reference placer"
-        ),
-        "trees": Mapper(
-            {GRID: "gridloom.mappers.grid.trees:trees"}, "complete binary trees by the H-tree or a compact layout"
-        ),
-        "ramp": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.ramp.ramp:ramp"},
-            "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
-            without=("blocking", "partial", "banks", "constant_stores"),
-        ),
-        "regimap": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.ramp.regimap:regimap"},
-            "REGIMap: maximum cliques with the registers of a PE, a reference",
-            without=("blocking", "partial", "banks", "constant_stores"),
-        ),
-        "memmap": Mapper(
-            {REGISTERS: "gridloom.mappers.modulo.ramp.memmap:memmap"},
-            "MEMMap: long dependences go through memory, a reference",
-            without=("blocking", "partial", "banks", "constant_stores"),
-        ),
-        "genetic": Mapper(
-            {ROWS: "gridloom.mappers.rows.genetic:genetic"}, "the published NSGA-II mapper, a reference", "genetic"
-        ),
-        "ppo": Mapper(
-            {SPOKES: "gridloom.learn.placement.mapper:ppo"},
-            "a policy learned by reinforcement places the nodes, and annealing improves them",
-        ),
-        "spokes-random": Mapper(
-            {SPOKES: "gridloom.mappers.spokes.random:spokes_random"}, "the best of random placements, a reference"
-        ),
-    },
-    "kernels": {
-        "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
-        "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, on integers or single-precision numbers"),
-        "distance": Entry("gridloom.frontend.kernels.streams:DISTANCE", "squared distance of two points"),
-        "dot_product": Entry("gridloom.frontend.kernels.streams:DOT_PRODUCT", "running sum of x y"),
-        "mul_add": Entry("gridloom.frontend.kernels.streams:MUL_ADD", "w = x y + z"),
-        "stream_pair": Entry("gridloom.frontend.kernels.streams:STREAM_PAIR", "y[i] = 2 x[i+1] + 6 x[i]"),
-        "tree_reduce": Entry("gridloom.frontend.kernels.trees:TREE_REDUCE", "full binary adder trees"),
-        "tree_expand": Entry("gridloom.frontend.kernels.trees:TREE_EXPAND", "full binary trees that spread one input"),
-        "map_reduce": Entry(
-            "gridloom.frontend.kernels.trees:MAP_REDUCE", "adder tree with a chain of operations before each leaf"
-        ),
-        "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
-        "matmul_add": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL_ADD", "matrix product with an addend"),
-        "systolic_matmul": Entry(
-            "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
-        ),
-        "convolution": Entry("gridloom.frontend.kernels.linear_algebra:CONVOLUTION", "k x k window times weights"),
-        "kmeans": Entry("gridloom.frontend.kernels.kmeans:KMEANS", "index of the nearest of k centroids"),
-        "fir": Entry("gridloom.frontend.kernels.signal:FIR", "finite impulse response filter"),
-        "iir": Entry("gridloom.frontend.kernels.signal:IIR", "infinite impulse response filter of order 1 or 2"),
-        "moving_average": Entry("gridloom.frontend.kernels.signal:MOVING_AVERAGE", "mean of the last samples"),
-        "fft_radix2": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX2", "radix-2 FFT butterfly"),
-        "fft_radix4": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX4", "radix-4 FFT butterfly"),
-        "ifft": Entry("gridloom.frontend.kernels.transforms:IFFT", "inner loop of an IFFT stage, in memory"),
-        "ifft_two_loop": Entry(
-            "gridloom.frontend.kernels.transforms:IFFT_TWO_LOOP", "both inner loops of an IFFT stage, in memory"
-        ),
-        "dct4": Entry("gridloom.frontend.kernels.transforms:DCT4", "4-point DCT"),
-        "dct8": Entry("gridloom.frontend.kernels.transforms:DCT8", "8-point DCT"),
-        "idct8": Entry("gridloom.frontend.kernels.media:IDCT8", "8-point inverse DCT"),
-        "horner_bezier": Entry("gridloom.frontend.kernels.media:HORNER_BEZIER", "point of a Bezier curve"),
-        "bmp_header": Entry("gridloom.frontend.kernels.media:BMP_HEADER", "bytes of the header of a BMP file"),
-        "gray": Entry("gridloom.frontend.kernels.image:GRAY_KERNEL", "luma of an RGB pixel"),
-        "rgb_to_ycc": Entry("gridloom.frontend.kernels.image:RGB_TO_YCC", "RGB to luma and chroma"),
-        "sepia": Entry("gridloom.frontend.kernels.image:SEPIA_KERNEL", "sepia tone of a pixel"),
-        "alpha_blend": Entry("gridloom.frontend.kernels.image:ALPHA_BLEND", "front over back by alpha"),
-        "sobel": Entry("gridloom.frontend.kernels.image:SOBEL", "edge strength over three rows"),
-        "aes_column": Entry("gridloom.frontend.kernels.crypto:AES_COLUMN", "MixColumns of AES"),
-        "md5_step": Entry("gridloom.frontend.kernels.crypto:MD5_STEP", "steps of MD5"),
-        "sorting_network": Entry("gridloom.frontend.kernels.sorting:SORTING_NETWORK", "sorting networks side by side"),
-        "sha1_step": Entry("gridloom.frontend.kernels.crypto:SHA1_STEP", "steps of SHA-1"),
-        "crc32": Entry("gridloom.frontend.kernels.loops:CRC32", "CRC-32 of a stream of bytes"),
-        "bitcount": Entry("gridloom.frontend.kernels.loops:BITCOUNT", "ones in each word of an array"),
-        "string_search": Entry("gridloom.frontend.kernels.loops:STRING_SEARCH", "position of a pattern in a text"),
-        "isqrt": Entry("gridloom.frontend.kernels.loops:ISQRT", "integer square roots of an array"),
-        "adpcm": Entry("gridloom.frontend.kernels.speech:ADPCM", "IMA ADPCM encoder step"),
-        "gsm_ltp": Entry("gridloom.frontend.kernels.speech:GSM_LTP", "GSM long-term predictor"),
-        "gemm": Entry("gridloom.frontend.kernels.polybench:GEMM", "C = alpha A B + beta C"),
-        "syrk": Entry("gridloom.frontend.kernels.polybench:SYRK", "C = alpha A A' + beta C"),
-        "atax": Entry("gridloom.frontend.kernels.polybench:ATAX", "y += A' tmp"),
-        "bicg": Entry("gridloom.frontend.kernels.polybench:BICG", "s += A' r, q = A p"),
-        "mvt": Entry("gridloom.frontend.kernels.polybench:MVT", "x1 += A y1, x2 += A' y2"),
-        "jacobi": Entry("gridloom.frontend.kernels.polybench:JACOBI", "Jacobi stencil in 1 or 2 dimensions"),
-        "random_layered": Entry(
-            "gridloom.frontend.kernels.random_graphs:RANDOM_LAYERED", "random graph in layers, from a seed"
-        ),
-        "random_growing": Entry(
-            "gridloom.frontend.kernels.random_graphs:RANDOM_GROWING", "random growing network, from a seed"
-        ),
-        "random_series_parallel": Entry(
-            "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL",
-            "random series-parallel graph, from a seed",
-        ),
-        "cma_aes": Entry("gridloom.frontend.kernels.cma:CMA_AES", "AES column on 24-bit words"),
-        "cma_radix4_fft": Entry("gridloom.frontend.kernels.cma:CMA_RADIX4_FFT", "radix-4 butterfly on 24-bit words"),
-        "cma_rgb_to_ycc": Entry(
-            "gridloom.frontend.kernels.cma:CMA_RGB_TO_YCC", "packed RGB to packed YCC on 24-bit words"
-        ),
-        "cma_dct8": Entry("gridloom.frontend.kernels.cma:CMA_DCT8", "8-point DCT of pixels on 24-bit words"),
-        "cma_md5": Entry("gridloom.frontend.kernels.cma:CMA_MD5", "first round of MD5 scaled to 24-bit words"),
-        **{
-            f"neosa-{name}": Entry(f"gridloom.frontend.kernels.neosa:{name}", f"{name} of the NeoSA evaluation")
-            for name in (
-                "tree_n_15_t_1",
-                "tree_n_31_t_1",
-                "tree_n_63_t_1",
-                "tree_n_127_t_1",
-                "tree_n_15_t_2",
-                "tree_n_31_t_2",
-                "tree_n_63_t_2",
-                "tree_n_15_t_3",
-                "tree_n_31_t_3",
-                "tree_n_15_t_4",
-                "tree_n_31_t_4",
-                "matmul22",
-                "matmul33",
-                "matmul44",
-                "matmul55",
-                "matmul66",
-                "matmul22normal",
-                "convolution22",
-                "convolution33",
-                "convolution44",
-                "convolution55",
-                "tree_n_15_t_1_r_3",
-                "tree_n_31_t_1_r_3",
-                "tree_n_63_t_1_r_3",
-                "tree_n_15_t_2_r_3",
-                "tree_n_31_t_2_r_3",
-                "tree_n_15_t_3_r_3",
-                "tree_n_15_t_4_r_3",
-                "K4N4",
-                "K4N5",
-                "K4N6",
-                "K4N7",
-                "K4N8",
-                "K5N4",
-                "K6N4",
-                "K7N4",
-                "K8N4",
-            )
-        },
-    },
-    "costs": {
-        "heuristic": Entry(
-            "gridloom.estimate.heuristic:heuristic", "a rule for each operation, the peak rate of each link"
-        ),
-        "tuned": Entry("gridloom.estimate.tuned:tuned", "rules whose numbers were fitted to measurements"),
-        "wirelength": Entry("gridloom.estimate.wirelength:wirelength", "the mean length of the routes"),
-        "bottleneck": Entry("gridloom.estimate.bottleneck:bottleneck", "the busiest link or the slowest round trip"),
-        "queueing": Entry("gridloom.estimate.queueing:queueing", "bottleneck, with waits where flows meet"),
-        "closed_form": Entry("gridloom.estimate.closed_form:closed_form", "the slowest round trip of packets decides"),
-        "learned": Entry("gridloom.learn.cost_model.inference:learned", "boosted trees, trained on simulations"),
-        "simulated": Entry("gridloom.flow.tensor.simulated_cost:simulated", "every decision is measured by simulation"),
-    },
-    "networks": {
-        "gemm": Entry("gridloom.frontend.tensor.networks:GEMM", "one matrix product with weights"),
-        "mlp": Entry("gridloom.frontend.tensor.networks:MLP", "linear layers with ReLU between them"),
-        "ffn": Entry("gridloom.frontend.tensor.networks:FFN", "the feed-forward part of a transformer block"),
-        "mha": Entry("gridloom.frontend.tensor.networks:MHA", "multi-head attention with its projections"),
-        "encoder": Entry("gridloom.frontend.tensor.networks:ENCODER", "one transformer block"),
-        "bert_large": Entry(
-            "gridloom.frontend.tensor.networks:BERT_LARGE", "24 transformer blocks with 1,024 features and 16 heads"
-        ),
-        "gpt2_xl": Entry(
-            "gridloom.frontend.tensor.networks:GPT2_XL", "48 transformer blocks with 1,600 features and 25 heads"
-        ),
-    },
-    "readers": {
-        "json": Entry("gridloom.frontend.graphs.json_graph:read", "graphs that gridloom wrote: *.json"),
-        "dot": Entry(
-            "gridloom.frontend.graphs.dot:read",
-            "Graphviz files of NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper: *.dot, *.gv",
-        ),
-        "ccf": Entry("gridloom.frontend.graphs.ccf:read", "loops of CCF and RAMP: *_node.txt with *_edge.txt"),
-        "satmapit": Entry("gridloom.frontend.graphs.satmapit:read", "loops of SAT-MapIt: *_nodes with *_edges"),
-        "morpher": Entry("gridloom.frontend.graphs.morpher:read", "graphs of Morpher: *.xml"),
-        "c": Entry("gridloom.frontend.c:read", "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...", "c"),
-        "mlir": Entry(
-            "gridloom.frontend.c:read", "a loop of an MLIR file: *.mlir, or FILE.mlir:FUNCTION,key=value,...", "mlir"
-        ),
-        "python": Entry(
-            "gridloom.frontend.python.kernel:read", "a function with @gridloom.kernel: *.py, or FILE.py:FUNCTION"
-        ),
-        "onnx": Entry("gridloom.frontend.tensor.onnx_file:read", "neural networks: *.onnx", "tensor"),
-        "e2emap": Entry(
-            "gridloom.frontend.graphs.e2emap:read", "kernels of E2EMap, lines of values with commas: *.txt"
-        ),
-    },
-    "suites": {
-        "se-strict": Entry(
-            "gridloom.flow.bench.suite:built_in", "44 kernels and random graphs on streaming engines, at level strict"
-        ),
-        "se": Entry(
-            "gridloom.flow.bench.suite:built_in", "kernels and random graphs on a streaming engine, at both levels"
-        ),
-        "functions": Entry(
-            "gridloom.flow.bench.suite:built_in", "34 whole C functions on two torus arrays, compared with compiled C"
-        ),
-        "smoke": Entry("gridloom.flow.bench.suite:built_in", "ten small kernels on the four static grids"),
-        "neosa": Entry(
-            "gridloom.flow.bench.suite:built_in", "37 graphs on the smallest square of each static topology"
-        ),
-        "neosa-reconvergent": Entry(
-            "gridloom.flow.bench.suite:built_in", "the 15 graphs of neosa that are not forests"
-        ),
-        "neosa-files": Entry("gridloom.flow.bench.suite:built_in", "neosa with the published files"),
-        "neosa-border": Entry("gridloom.flow.bench.suite:built_in", "neosa with inputs and results on the border"),
-        "neosa-released": Entry(
-            "gridloom.flow.bench.suite:built_in", "neosa-border by 1,000 instances of the released NeoSA schedule"
-        ),
-        "neosa-exact": Entry(
-            "gridloom.flow.bench.suite:built_in", "neosa-border on the mesh by the first mapping of a solver", "exact"
-        ),
-        "neosa-multipliers": Entry(
-            "gridloom.flow.bench.suite:built_in", "neosa-border with multipliers on some tiles only"
-        ),
-        "neosa-multipliers-any": Entry(
-            "gridloom.flow.bench.suite:built_in", "neosa with multipliers on some tiles only"
-        ),
-        "c-loops": Entry("gridloom.flow.bench.suite:built_in", "the C loops of examples/kernels on a torus", "c"),
-        "large": Entry("gridloom.flow.bench.suite:built_in", "loops of 120 to 4,000 operations on large tori", "c"),
-        "panorama": Entry(
-            "gridloom.flow.bench.suite:built_in", "seven large loops of Panorama, read from files, on two tori"
-        ),
-        "loops": Entry("gridloom.flow.bench.suite:built_in", "twenty kernels with carried values on ramp-1 to ramp-12"),
-        "satmapit": Entry(
-            "gridloom.flow.bench.suite:built_in", "five loops of SAT-MapIt, read from files, on four tori"
-        ),
-        "ccf": Entry("gridloom.flow.bench.suite:built_in", "loops extracted by CCF, read from files, on a 4x4 torus"),
-        "morpher": Entry("gridloom.flow.bench.suite:built_in", "kernels of Morpher, read from files, on a 4x4 torus"),
-        "e2emap": Entry("gridloom.flow.bench.suite:built_in", "kernels of E2EMap, read from files, on a 4x4 torus"),
-        "cgra_bench": Entry(
-            "gridloom.flow.bench.suite:built_in", "kernels of CGRA-Bench, read from files, on a 4x4 torus"
-        ),
-        "tensor": Entry("gridloom.flow.bench.suite:built_in", "built-in networks on a 16 x 8 dataflow grid"),
-        "ucsb": Entry(
-            "gridloom.flow.bench.suite:built_in", "ten published graphs, read from files, on the smallest squares"
-        ),
-        "ucsb-kernels": Entry(
-            "gridloom.flow.bench.suite:built_in", "five kernels like graphs of ucsb that are not among its files"
-        ),
-    },
-    "models": {
-        "ppo": Entry(
-            "gridloom.learn.placement.model:MODEL", "a policy that places nodes on a streaming engine", "learn"
-        ),
-        "mappability": Entry(
-            "gridloom.learn.mappability.model:MODEL", "how many columns a graph needs on rows of ALUs", "learn"
-        ),
-        "initiation": Entry(
-            "gridloom.learn.initiation.model:MODEL", "which II a loop reaches on a modulo-scheduled array", "learn"
-        ),
-        "cost-model": Entry(
-            "gridloom.learn.cost_model.model:MODEL", "how efficient a placement on a dataflow grid is", "learn"
-        ),
-    },
-}
+
+def object_at(place: object) -> Any:
+    """Import the module of a place and return its object, or the module itself; an object stands for itself.
+
+    OptionError where a plug-in names a place that cannot be imported.
+    """
+    if not isinstance(place, str):
+        return place
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(import_module(module), attribute) if attribute else import_module(module)
+    except Exception as error:
+        if module.partition(".")[0] == "gridloom":
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        raise OptionError(f"{place}, which a plug-in declares, cannot be loaded: {reason}") from error
+
+
+class Clash(Exception):
+    """A declaration that cannot be added.
+
+    It gives a name, a kind or an ending that another one has already, a hook that does not exist, or what is no record.
+    """
+
+
+#: Field of a Target -> the record that its values are.
+_RECORDS: Final[Mapping[str, type[Any]]] = {
+    "kinds": ArrayKind, "mappers": Mapper, "readers": Reader, "commands": Command,
+    **dict.fromkeys(("archs", "kernels", "costs", "networks", "models", "suites"), Entry),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Registry:
+    """Everything that is declared. ``owner`` says which declaration each name of a group comes from."""
+
+    groups: dict[str, dict[str, Any]] = field(default_factory=lambda: {group: {} for group in GROUPS})
+    kinds: dict[str, ArrayKind] = field(default_factory=dict)
+    traits: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, Command] = field(default_factory=dict)
+    hooks: dict[str, dict[str, str]] = field(default_factory=lambda: {hook: {} for hook in HOOKS})
+    owner: dict[tuple[str, str], str] = field(default_factory=dict)
+    targets: list[Target] = field(default_factory=list)
+    #: Ending of file names -> the reader's name.
+    endings: dict[str, str] = field(default_factory=dict)
+
+    def declare(self, target: Target) -> None:
+        """Add what a target declares, all of it or, where something clashes (Clash), nothing."""
+        self._check(target)
+        self.targets.append(target)
+        self.kinds.update(target.kinds)
+        self.traits.update(target.traits)
+        self.commands.update(target.commands)
+        for hook, places in target.hooks.items():
+            self.hooks[hook].update(places)
+        for group in GROUPS:
+            for name, item in getattr(target, group).items():
+                self.owner.setdefault((group, name), target.name)
+                if isinstance(item, Mapper):
+                    before = self.groups[group].get(name)
+                    self.groups[group][name] = MapperEntry((*before.parts, item) if before else (item,))
+                else:
+                    self.groups[group][name] = item
+        for name, reader in target.readers.items():
+            self.endings.update(dict.fromkeys(reader.endings, name))
+
+    def _check(self, target: Target) -> None:
+        """Raise Clash for what is there already, for a hook that does not exist, and for what is no record."""
+        _check_records(target)
+        pairs: list[tuple[str, Mapping[str, Any], Iterable[str]]] = [
+            ("kind", self.kinds, target.kinds),
+            ("trait", self.traits, target.traits),
+            ("command", {**self.commands, **dict.fromkeys(COMMON_COMMANDS)}, target.commands),
+            ("ending", self.endings, [ending for reader in target.readers.values() for ending in reader.endings]),
+        ]
+        pairs += [(group.removesuffix("s"), self.groups[group], getattr(target, group))
+                  for group in GROUPS if group != "mappers"]  # fmt: skip
+        pairs += [(f"hook {hook}", self.hooks[hook], places) for hook, places in target.hooks.items()]
+        for what, known, new in pairs:
+            for name in new:
+                if name in known:
+                    raise Clash(f"{what} {name!r} is there already")
+        for name, mapper in target.mappers.items():
+            for part in self.groups["mappers"][name].parts if name in self.groups["mappers"] else ():
+                for kind in mapper.takes:
+                    if kind in part.takes or "*" in part.takes or kind == "*":
+                        raise Clash(f"mapper {name!r} for arrays of kind {kind!r} is there already")
+
+
+def _check_records(target: Target) -> None:
+    """Raise Clash where a field of a declaration does not hold what it should, or where a hook does not exist."""
+    for name in ("traits", "hooks", *_RECORDS):
+        if not isinstance(getattr(target, name), Mapping):
+            raise Clash(f"{name} is a {type(getattr(target, name)).__name__}; expected a dictionary")
+    for name, record in _RECORDS.items():
+        for key, item in getattr(target, name).items():
+            if not isinstance(item, record):
+                raise Clash(f"{name}: {key!r} is a {type(item).__name__}; expected a {record.__name__}")
+    for hook, places in target.hooks.items():
+        if hook not in HOOKS:
+            raise Clash(f"there is no hook {hook!r}; known: {', '.join(HOOKS)}")
+        if not isinstance(places, Mapping):
+            raise Clash(f"hook {hook}: found a {type(places).__name__}; expected a dictionary of keys and places")
+
+
+# -- the one registry -------------------------------------------------------------------------------------------------
+
+
+_FILLED: list[Registry] = []
+_LOCK: Final = threading.RLock()
+#: What :func:`register` has added: (group, name) -> the record.
+_REGISTERED: dict[tuple[str, str], Any] = {}
+#: The declarations of plug-ins, in their order.
+_PLUGINS: list[Target] = []
+
+
+def _registry() -> Registry:
+    """The registry; the first call fills it from the declarations, which import nothing else of this package."""
+    with _LOCK:
+        if not _FILLED:
+            _FILLED.append(_fill())
+        return _FILLED[0]
+
+
+def _fill() -> Registry:
+    """A new registry with what this package declares."""
+    made = Registry()
+    for place in BUILT_IN:
+        made.declare(import_module(place).TARGET)
+    return made
+
+
+@cache
+def _built_in() -> Registry:
+    """What this package declares and nothing else."""
+    return _fill()
+
+
+def _whole() -> Registry:
+    """The registry with the plug-ins."""
+    object_at(_LOAD_PLUGINS)()
+    return _registry()
+
+
+def declare(target: Target) -> None:
+    """Add the declaration of a plug-in; Clash where it does not go with what is there.
+
+    An ending that a built-in reader takes already is a clash as well: built-in endings are tried first.
+    """
+    with _LOCK:
+        for ending in [ending for reader in target.readers.values() for ending in getattr(reader, "endings", ())]:
+            _check_shadowed(ending)
+        _registry().declare(target)
+        _PLUGINS.append(target)
+
+
+def withdraw(targets: Iterable[Target]) -> None:
+    """Take declarations of plug-ins back."""
+    gone = {id(target) for target in targets}
+    with _LOCK:
+        _PLUGINS[:] = [target for target in _PLUGINS if id(target) not in gone]
+        _refill()
+
+
+def register(group: str, name: str, item: Entry | Mapper | Reader) -> None:
+    """Add one name, in the place of an earlier one that :func:`register` has added.
+
+    OptionError for a name that is built in or comes from a plug-in.
+    """
+    # Before the lock is taken: loading takes another one first.
+    _whole()
+    with _LOCK:
+        before = dict(_REGISTERED)
+        _REGISTERED.pop((group, name), None)
+        _REGISTERED[group, name] = item
+        try:
+            for ending in item.endings if isinstance(item, Reader) else ():
+                _check_shadowed(ending)
+            _refill()
+        except Clash as clash:
+            _REGISTERED.clear()
+            _REGISTERED.update(before)
+            _refill()
+            raise OptionError(f"{clash}; only names that were registered before can be registered again") from None
+
+
+def registrations() -> dict[tuple[str, str], Any]:
+    """What :func:`register` has added: (group, name) -> the record."""
+    return dict(_REGISTERED)
+
+
+def forget() -> None:
+    """Take back everything that :func:`register` has added."""
+    with _LOCK:
+        _REGISTERED.clear()
+        _refill()
+
+
+def _refill() -> None:
+    """Fill the registry again: what is built in, then plug-ins, then what is registered."""
+    made = _fill()
+    for target in _PLUGINS:
+        made.declare(target)
+    fields: dict[str, dict[str, Any]] = {}
+    for (group, name), item in _REGISTERED.items():
+        fields.setdefault(group, {})[name] = item
+    if fields:
+        made.declare(Target(name="registered", summary="what this program has registered", **fields))
+    _FILLED[:] = [made]
+
+
+def _check_shadowed(ending: str) -> None:
+    """Raise Clash for an ending that is no ending, or that a built-in reader would take first."""
+    if not isinstance(ending, str) or not ending.strip("."):
+        raise Clash(f"ending {ending!r}: expected the end of a file name, such as .graph")
+    for name in _built_in().endings:
+        if ending.endswith(name):
+            raise Clash(f"ending {ending!r}: files that end in {name!r} have a built-in reader")
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def load_plugins() -> None:
+    """Load the plug-ins, unless they are loaded or switched off."""
+    _whole()
+
+
+def groups() -> dict[str, dict[str, Any]]:
+    """Group -> name -> Entry or MapperEntry, with the plug-ins if they are loaded."""
+    return _registry().groups
+
+
+def kinds() -> dict[str, ArrayKind]:
+    """The kinds of arrays by name."""
+    return _whole().kinds
+
+
+def traits() -> dict[str, str]:
+    """Trait -> what it says of an array, as one sentence."""
+    return _registry().traits
+
+
+def has_trait(name: str) -> bool:
+    """Whether some declaration has a trait."""
+    return name in _registry().traits or name in _whole().traits
+
+
+def commands() -> dict[str, Command]:
+    """The commands that built-in targets declare."""
+    return _built_in().commands
+
+
+def command(name: str) -> Command | None:
+    """A command that a target or a plug-in declares; None where there is none of that name."""
+    return _built_in().commands.get(name) or _whole().commands.get(name)
+
+
+def plugin_commands() -> dict[str, Command]:
+    """The commands that plug-ins declare."""
+    return {name: item for name, item in _whole().commands.items() if name not in _built_in().commands}
+
+
+def hook(name: str, key: str) -> Any:
+    """The object of a hook, or None where no target declares one for the key."""
+    if key not in _registry().hooks[name]:
+        _whole()
+    place = _registry().hooks[name].get(key)
+    return None if place is None else _load_hook(name, key, place)
+
+
+def hooks_for(name: str, arch: _Array) -> Iterator[Any]:
+    """The objects of a hook for an array's style and traits, in the order of the declarations."""
+    built_in = _built_in().hooks[name]
+    for key, place in built_in.items():
+        if key == arch.style or key in arch.traits:
+            yield object_at(place)
+    for key, place in list(_whole().hooks[name].items()):
+        if key not in built_in and (key == arch.style or key in arch.traits):
+            found = _load_hook(name, key, place)
+            if found is not None:
+                yield found
+
+
+def hook_for(name: str, arch: _Array) -> Any:
+    """The first object of a hook for an array's style and traits, or None."""
+    return next(hooks_for(name, arch), None)
+
+
+def _load_hook(name: str, key: str, place: str) -> Any:
+    """The object of a hook; None where it cannot be imported, and then its plug-in is refused.
+
+    What judges mappings is not left out: a place of such a hook that cannot be imported is an OptionError.
+    """
+    try:
+        return object_at(place)
+    except OptionError as error:
+        if name in _JUDGING:
+            raise
+        object_at(_REFUSE)(name, key, str(error))
+        return None
 
 
 def names(group: str) -> list[str]:
-    """The names of a group, in registration order."""
-    return list(_group(group))
+    """The names of a group, in the order of the declarations; mappers that search stand before those that prove."""
+    _check_group(group)
+    entries = _whole().groups[group]
+    if group == "mappers":
+        return sorted(entries, key=lambda name: _ROLES.index(entries[name].role))
+    return list(entries)
+
+
+def has(group: str, name: str) -> bool:
+    """Whether a group has a name."""
+    _check_group(group)
+    return name in _registry().groups[group] or name in _whole().groups[group]
+
+
+def is_added(group: str, name: str) -> bool:
+    """Whether a name comes from a plug-in or was registered, and not from this package."""
+    added = any(name in getattr(target, group) for target in _registry().targets[len(BUILT_IN) :])
+    return added and name not in _built_in().groups[group]
 
 
 def entry(group: str, name: str) -> Any:
-    """The Entry (or Mapper) of a name; an unknown name is an OptionError that suggests the nearest ones."""
-    entries = _group(group)
+    """The Entry (or MapperEntry) of a name; an unknown name is an OptionError that suggests the nearest ones."""
+    _check_group(group)
+    if name in _registry().groups[group]:
+        return _registry().groups[group][name]
+    entries = _whole().groups[group]
     if name in entries:
         return entries[name]
     near = difflib.get_close_matches(name, entries, n=3)
@@ -434,7 +568,24 @@ def load(group: str, name: str) -> Any:
     return entry(group, name).load()
 
 
-def _group(group: str) -> dict[str, Any]:
-    if group not in REGISTRY:
-        raise OptionError(f"there is no list of {group!r}; known: {', '.join(REGISTRY)}")
-    return REGISTRY[group]
+def reader_for(file_name: str) -> str | None:
+    """The name of the reader whose ending a file name has; None where no reader has it.
+
+    Built-in endings come first, and among several the longest.
+    """
+    for endings in (_built_in().endings, None):
+        known = _whole().endings if endings is None else endings
+        fitting = [ending for ending in known if file_name.endswith(ending)]
+        if fitting:
+            return known[max(fitting, key=len)]
+    return None
+
+
+def added_endings() -> list[str]:
+    """The endings of files that plug-ins and the user have readers for."""
+    return [ending for ending in _whole().endings if ending not in _built_in().endings]
+
+
+def _check_group(group: str) -> None:
+    if group not in GROUPS:
+        raise OptionError(f"there is no list of {group!r}; known: {', '.join((*GROUPS, 'plugins'))}")

@@ -14,19 +14,20 @@ import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gridloom.archs import TRAITS, build
+from gridloom import registry
+from gridloom.archs import build
 from gridloom.archs.described import schema as described_schema
-from gridloom.archs.families.hycube import HycubeParameters
-from gridloom.archs.families.mesh import MeshParameters
-from gridloom.archs.families.rdu import RduParameters
-from gridloom.archs.families.streaming_engine import StreamingEngineParameters
-from gridloom.archs.families.torus import PRESETS, TorusParameters
-from gridloom.archs.families.vpcma import VpcmaParameters
 from gridloom.dfg import Array, Edge, Node
 from gridloom.dfg import json_format as dfg_format
 from gridloom.dfg.ops import ANY_ARITY, OP_TABLE
 from gridloom.mapping import Instance, Route
 from gridloom.mapping import json_format as mapping_format
+from gridloom.targets.dataflow.families.rdu import RduParameters
+from gridloom.targets.grid.families.mesh import MeshParameters
+from gridloom.targets.modulo.families.hycube import HycubeParameters
+from gridloom.targets.modulo.families.torus import PRESETS, TorusParameters
+from gridloom.targets.rows.families.vpcma import VpcmaParameters
+from gridloom.targets.streaming.families.streaming_engine import StreamingEngineParameters
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
 SCHEMAS = {"dfg": dfg_format.schema, "mapping": mapping_format.schema, "arch": described_schema.schema}
@@ -124,7 +125,7 @@ def trait_table() -> str:
     """One row for each trait: what it says, and the families whose default array has it."""
     arrays = {name: build(name if name in SIZELESS else f"{name}:4x4") for name in (*SIZELESS, *SIZED)}
     lines = ["| trait | what it says of an array | families |", "| --- | --- | --- |"]
-    for trait, sentence in TRAITS.items():
+    for trait, sentence in registry.traits().items():
         families = [f"`{name}`" for name, arch in arrays.items() if arch.has(trait)]
         lines.append(f"| `{trait}` | {sentence} | {', '.join(sorted(families))} |")
     return "\n".join(lines)

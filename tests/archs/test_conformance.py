@@ -1,4 +1,4 @@
-"""What holds for every registered array; a new family is tested here by being registered."""
+"""Tiles of every registered array reach each other; ``tests/testing`` runs the battery for families over them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from tests.archs.paths import reached_tiles
 
 from gridloom import registry
-from gridloom.archs import Arch, Kind, build, check_arch
-from gridloom.archs.spec import build_spec
+from gridloom.archs import Arch, build
 from gridloom.errors import ArchError
 
 
@@ -26,44 +25,6 @@ def default(name: str) -> Arch:
 
 
 NAMES = registry.names("archs")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_default_array_has_nothing_odd(name: str) -> None:
-    assert check_arch(default(name)) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_description_builds_the_array_again(name: str) -> None:
-    arch = default(name)
-    assert build_spec(dict(arch.spec), "again").fingerprint == arch.fingerprint
-    assert build(arch.name).fingerprint == arch.fingerprint
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_names_are_unique_and_belong_to_their_tiles(name: str) -> None:
-    arch = default(name)
-    assert len(arch.resource_index) == len(arch.resource_names) == len(arch.kind)
-    assert len(arch.tile_index) == len(arch.tiles)
-    for r, resource in enumerate(arch.resource_names):
-        if arch.tile[r] >= 0:
-            assert resource.startswith((f"{arch.tiles[arch.tile[r]].name}.", f"{arch.tiles[arch.tile[r]].name}>"))
-        if arch.kind[r] == Kind.IN:
-            assert resource.endswith(f".in{arch.position[r]}")
-    assert (arch.kind[arch.group] == np.where(np.isin(arch.kind, (Kind.LOAD, Kind.STORE)), Kind.FU, arch.kind)).all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_unrolls_and_refuses_what_its_style_does_not_have(name: str) -> None:
-    arch = default(name)
-    for ii in (1, 3) if arch.style == "modulo" else (1,):
-        graph = arch.unroll(ii)
-        assert len(graph.target) == ii * len(arch.arc_source)
-        assert graph.indptr[-1] == len(graph.target)
-        assert 0 <= graph.target.min() <= graph.target.max() < graph.nodes == ii * len(arch.kind)
-    if arch.style != "modulo":
-        with pytest.raises(ArchError):
-            arch.unroll(2)
 
 
 @pytest.mark.parametrize("name", NAMES)

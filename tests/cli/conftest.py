@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from gridloom.cli import main
-from gridloom.mappers.core.compiling import HEADING
+from gridloom.search.compiling import HEADING
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_kernels_and_arrays_of_a_command_exist(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [words for words in CALLS if "--mapper" in words], ids=" ".join)
 def test_settings_of_a_named_mapper_exist(words: list[str]) -> None:
-    from gridloom.mappers.choice import config_type
+    from gridloom.search.choice import config_type
 
     pairs = list(itertools.pairwise(words))
     named = [name for flag, names in pairs if flag == "--mapper" for name in names.split(",")]
@@ -95,7 +95,7 @@ def test_a_script_of_the_documents_exists(script: str) -> None:
 
 @pytest.mark.parametrize("name", registry.names("mappers"))
 def test_a_page_with_the_mapper_in_its_title_documents_every_setting(name: str) -> None:
-    from gridloom.mappers.choice import config_type
+    from gridloom.search.choice import config_type
 
     texts = [page.read_text(encoding="utf-8") for page in (REPOSITORY / "docs" / "algorithms").glob("*.md")]
     pages = "".join(text for text in texts if f"`{name}`" in text.splitlines()[0])

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gridloom import registry
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = ["docs/cli.md", "docs/describing-arrays.md"]
 
@@ -55,7 +57,10 @@ def test_python_blocks_give_the_values_they_show(page):
     source = "\n".join(blocks(page, "pycon"))
     test = doctest.DocTestParser().get_doctest(source, {}, page, page, 0)
     assert test.examples
-    runner.run(test)
+    try:
+        runner.run(test)
+    finally:
+        registry.forget()
     assert runner.failures == 0
 
 

@@ -14,9 +14,9 @@ from numba import njit
 from gridloom import registry
 from gridloom.cli import progress
 from gridloom.flow import Request, run
-from gridloom.mappers.budget import Budget, Progress
-from gridloom.mappers.core.compiling import CompilationInterrupted, reported
-from gridloom.mappers.grid import anneal
+from gridloom.search.budget import Budget, Progress
+from gridloom.search.compiling import CompilationInterrupted, reported
+from gridloom.targets.grid.mappers import anneal
 
 
 def press_ctrl_c_once_the_search_runs():

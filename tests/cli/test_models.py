@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 from gridloom.cli.entry import run_command
-from gridloom.registry import REGISTRY, Entry
+from gridloom.registry import Entry, groups
 from gridloom.run import Work
 
 
@@ -49,8 +49,8 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module = types.ModuleType("counter_model")
     module.MODEL = Counter()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "counter_model", module)
-    monkeypatch.setitem(REGISTRY["models"], "counter", Entry("counter_model:MODEL", "counts"))
-    monkeypatch.setitem(REGISTRY["models"], "absent", Entry("no_such_package_here:MODEL", "not here", "learn"))
+    monkeypatch.setitem(groups()["models"], "counter", Entry("counter_model:MODEL", "counts"))
+    monkeypatch.setitem(groups()["models"], "absent", Entry("no_such_package_here:MODEL", "not here", "learn"))
     yield
 
 

@@ -96,8 +96,8 @@ def test_estimate_with_the_shipped_model(gridloom, lanes):
 
 
 def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridloom, tmp_path, monkeypatch):
-    from gridloom.learn.mappability import data
     from gridloom.run.work import Work
+    from gridloom.targets.rows.learned import data
 
     def stopped(_asked):
         raise KeyboardInterrupt
@@ -113,8 +113,8 @@ def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridlo
 
 
 def test_figure_of_sizes_needs_a_data_set(gridloom, tmp_path):
-    from gridloom.learn.mappability import data
     from gridloom.run.work import Work
+    from gridloom.targets.rows.learned import data
 
     assert gridloom("mappability-figure", "--folder", tmp_path).status == 2
     made = data.make(4, 1, "vpcma:4x4", Work(folder=tmp_path, jobs=1))

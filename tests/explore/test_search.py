@@ -169,10 +169,10 @@ def test_a_point_that_is_proposed_again_is_not_counted_again(sample: int, counts
 
 
 def test_the_ii_estimator_judges_modulo_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridloom.estimate.ii_estimate import IiEstimate
     from gridloom.explore.points import candidate, probability
-    from gridloom.learn.initiation.model import InitiationModel
     from gridloom.mapping.mii import mii
+    from gridloom.targets.modulo.ii_estimate import IiEstimate
+    from gridloom.targets.modulo.learned.model import InitiationModel
 
     def certain_above(_self: object, dfg: object, arch: object) -> IiEstimate:
         return IiEstimate(ii=3, mii=mii(dfg, arch), reason="told", confidence=0.9, reachable=(0.1, 0.9))

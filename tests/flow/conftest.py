@@ -8,9 +8,9 @@ import pytest
 
 from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
-from gridloom.mappers.budget import Progress
 from gridloom.mapping import Failure, Instance, Mapping, Route
-from gridloom.registry import GRID, REGISTERS, REGISTRY, Mapper
+from gridloom.registry import Mapper, MapperEntry, groups
+from gridloom.search.budget import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,9 @@ def mapping():
 @pytest.fixture
 def sample_mappers(monkeypatch):
     """Registers the sample mappers under their own names."""
-    kinds = (GRID, REGISTERS)
-    entries = {name: Mapper(dict.fromkeys(kinds, f"tests.flow.conftest:{name}"), "a sample") for name in SAMPLES}
-    monkeypatch.setitem(REGISTRY, "mappers", {**REGISTRY["mappers"], **entries})
+    kinds = ("grid", "registers")
+    entries = {
+        name: MapperEntry((Mapper(dict.fromkeys(kinds, f"tests.flow.conftest:{name}"), "a sample"),))
+        for name in SAMPLES
+    }
+    monkeypatch.setitem(groups(), "mappers", {**groups()["mappers"], **entries})

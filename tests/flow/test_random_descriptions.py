@@ -18,9 +18,9 @@ from gridloom.emit.picture.pictures import svg
 from gridloom.flow.hardware import cosimulate_mapping
 from gridloom.hardware.rtl.generate import rtl_files
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.choice import config_type, default_mapper, function_for
 from gridloom.mapping import Failure, Mapping, json_format
+from gridloom.search.budget import Budget
+from gridloom.search.choice import config_type, default_mapper, function_for
 from gridloom.sim import simulate
 from gridloom.verify import legal
 

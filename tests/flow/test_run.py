@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom import flow
+from gridloom import flow, registry
 from gridloom.errors import OptionError
 from gridloom.flow import Request
-from gridloom.registry import REGISTRY
 
 FIELDS = {
     "status", "verified", "mapper", "seed", "seconds", "dfg", "arch", "failure", "ii", "mii", "res_mii", "rec_mii",
@@ -123,8 +122,8 @@ def test_unknown_mapper_suggests_the_nearest(mapping):
 
 
 def test_auto_names_what_is_available_for_a_style_without_a_mapper(monkeypatch):
-    named = {"portfolio": REGISTRY["mappers"]["portfolio"], "anneal": REGISTRY["mappers"]["anneal"]}
-    monkeypatch.setitem(REGISTRY, "mappers", named)
+    named = {name: registry.entry("mappers", name) for name in ("portfolio", "anneal")}
+    monkeypatch.setitem(registry.groups(), "mappers", named)
     message = r"no mapper searches on arrays like 'rdu:4x4' \(style elastic, traits: switches\); by name: portfolio$"
     with pytest.raises(OptionError, match=message):
         flow.run(Request(source="kernel:fir", arch="rdu:4x4"))

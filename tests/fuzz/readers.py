@@ -20,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.archs.test_genmap import ONE_PE
 from tests.frontend import conftest as graphs
+from tests.targets.rows.families.test_genmap import ONE_PE
 
 from gridloom.errors import GridloomError
 
@@ -96,7 +96,7 @@ def _array(path: Path) -> object:
 
 
 def _genmap(path: Path) -> object:
-    from gridloom.archs.families import genmap
+    from gridloom.targets.rows.families import genmap
 
     return genmap.read(path)
 
@@ -138,7 +138,7 @@ def _space(path: Path) -> object:
 
 
 def _program(path: Path) -> object:
-    from gridloom.flow.programs import read_program
+    from gridloom.targets.streaming.program.run import read_program
 
     return read_program(path, "streaming-engine:8")
 

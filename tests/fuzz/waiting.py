@@ -32,11 +32,11 @@ from gridloom.hardware.cosimulation import Bench
 from gridloom.hardware.coverage import Coverage, cover
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
+from gridloom.search.budget import Budget
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.modulo import modulo
 from gridloom.verify import legal
 
 #: How many mappings of each style there are among 500.

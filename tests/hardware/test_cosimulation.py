@@ -19,14 +19,14 @@ from gridloom.errors import MissingExtra, SimulationError
 from gridloom.flow.hardware import compare, cosimulate_mapping
 from gridloom.hardware import cosimulation as cosim
 from gridloom.hardware.cosimulation import Bench
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.modulo import modulo
-from gridloom.mappers.spokes.anneal import SpokesAnnealConfig, anneal_spokes
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
+from gridloom.search.budget import Budget
 from gridloom.sim import stimulus_for
-from gridloom.transform.fuse import fuse
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.modulo import modulo
+from gridloom.targets.streaming.fuse import fuse
+from gridloom.targets.streaming.mappers.anneal import SpokesAnnealConfig, anneal_spokes
 
 pytestmark = pytest.mark.tools
 

@@ -20,7 +20,7 @@ from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
 from gridloom.sim.lanes import lane_stimuli
-from gridloom.transform.fuse import fuse
+from gridloom.targets.streaming.fuse import fuse
 
 tools = pytest.mark.tools
 

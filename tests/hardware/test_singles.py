@@ -17,11 +17,11 @@ from gridloom.flow.hardware import hardware_for
 from gridloom.hardware.bitstream.encode import encode, fitted
 from gridloom.hardware.parameters import HardwareParameters, parse_parameters
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mapping import Mapping
 from gridloom.mapping.configuration import configure
+from gridloom.search.budget import Budget
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.modulo import modulo
 
 ARRAYS: tuple[tuple[dict[str, object], int], ...] = (
     ({"family": "onehop", "rows": 4, "cols": 4, "latency": {"*": 1, "fp": 3}}, 1),

@@ -14,9 +14,9 @@ from gridloom import registry
 from gridloom.archs import Arch, build
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.flow.inputs import prepare
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.choice import config_type, function_for
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.search.budget import Budget
+from gridloom.search.choice import config_type, function_for
 from gridloom.sim import simulate
 from gridloom.verify import legal
 
@@ -111,7 +111,7 @@ def _graph(source: str, arch: Arch) -> Dfg:
     if source == "chain":
         return chain()
     if source == "gemm":
-        from gridloom.transform.lower_tensor import lower
+        from gridloom.targets.dataflow.lowering.lower import lower
 
         return lower(registry.load("networks", source).build(inner=64, columns=64), arch).sections[0].dfg
     return prepare(source, arch).dfg

@@ -1,8 +1,12 @@
-"""The functions, methods and properties of the model, who calls which of them, and how to plant a fault in one."""
+"""The functions, methods and properties of the model, who calls which of them, and how to plant a fault in one.
+
+What a target knows of its graphs and arrays is a part of the model here: mappers and judges of the target may read it.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -15,8 +19,11 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import gridloom
+from gridloom import registry
 
 MODEL = ("dfg", "archs", "mapping")
+#: Parts of a target that are neither search nor judge: parameters of its arrays, rates of its graphs, its programs.
+PARTS_OF_TARGETS = ("families", "rates", "program.model")
 
 
 @dataclass(frozen=True)
@@ -35,13 +42,22 @@ class Member:
 def members() -> dict[str, Member]:
     """Every public member of the model by its dotted name without `gridloom.`."""
     found = {}
-    for package in MODEL:
-        root = importlib.import_module(f"gridloom.{package}")
-        for info in [*pkgutil.walk_packages(root.__path__, f"gridloom.{package}.")]:
-            module = importlib.import_module(info.name)
-            for owner in [module, *_classes(module)]:
-                found.update({member.name: member for member in _members(owner, info.name)})
+    for name in _modules():
+        module = importlib.import_module(name)
+        for owner in [module, *_classes(module)]:
+            found.update({member.name: member for member in _members(owner, name)})
     return found
+
+
+def _modules() -> Iterator[str]:
+    """The modules of the model by their full names."""
+    targets = {place.rpartition(".")[0] for place in registry.BUILT_IN if ".targets." in place}
+    parts = [f"{target}.{part}" for target in sorted(targets) for part in PARTS_OF_TARGETS]
+    for package in [*(f"gridloom.{name}" for name in MODEL), *parts]:
+        if importlib.util.find_spec(package.rpartition(".")[0]) and importlib.util.find_spec(package):
+            root = importlib.import_module(package)
+            yield package
+            yield from (info.name for info in pkgutil.walk_packages(getattr(root, "__path__", ()), f"{package}."))
 
 
 def _classes(module: Any) -> list[type]:

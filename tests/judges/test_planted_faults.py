@@ -16,22 +16,23 @@ import pytest
 from tests.judges.cases import cases, judge, renewed, steps
 from tests.judges.faults import FAULTS, damaged, prepared, run_planted
 from tests.judges.members import members, planted, recording
-from tests.sim.test_together import affine, flow, joined, loop, transfer
+from tests.targets.streaming.machine.test_together import affine, flow, joined, loop, transfer
 
+from gridloom import registry
 from gridloom.archs import build
 from gridloom.cli import main
 from gridloom.errors import GridloomError
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.core import stores
-from gridloom.mappers.modulo.config import ModuloConfig
-from gridloom.mappers.modulo.modulo import modulo
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
-from gridloom.mapping.program import Program
+from gridloom.search import stores
+from gridloom.search.budget import Budget
 from gridloom.sim import simulate
-from gridloom.sim.together import simulate_program
+from gridloom.targets.modulo.mappers.config import ModuloConfig
+from gridloom.targets.modulo.mappers.modulo import modulo
+from gridloom.targets.streaming.machine.together import simulate_program
+from gridloom.targets.streaming.program.model import Program
+from gridloom.targets.streaming.rules.program import legal_program
 from gridloom.verify import legal
-from gridloom.verify.program import legal_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -49,7 +50,9 @@ BY_DESIGN = {
     "archs.model.Arch.unroll": "tests/archs/test_unroll.py::test_unrolled_array_is_that_of_an_independent_definition",
     "archs.unroll.unroll": "tests/archs/test_unroll.py::test_unrolled_array_is_that_of_an_independent_definition",
     "archs.unroll.check_settings": "tests/archs/test_unroll.py::test_defaults_of_settings_are_filled_in",
-    "archs.spec.parameters": "tests/archs/test_rdu.py::test_parameters_are_those_of_the_description",
+    "archs.spec.parameters": (
+        "tests/targets/dataflow/families/test_rdu.py::test_parameters_are_those_of_the_description"
+    ),
     "dfg.ops.lookup": "tests/dfg/test_ops.py::test_rows_of_the_table_are_those_of_an_independent_list",
     "dfg.semantics.encode": "tests/dfg/test_semantics.py::test_singles_travel_as_their_pattern",
     "dfg.semantics.salt":
@@ -69,7 +72,8 @@ MAPPERS_ASK = (
     "dfg.model.Dfg.required_classes", "dfg.model.Dfg.results", "dfg.model.Dfg.topological", "dfg.ops.Op.timeless",
     "dfg.recurrence.recurrence_mii", "mapping.mii.Mii.total", "mapping.mii.least_latencies", "mapping.mii.mii",
     "mapping.mii.resource_bounds", "mapping.mii.unkept_live_ins",
-    "dfg.rates.edge_tokens", "dfg.rates.repetitions", "dfg.rates.stages", "dfg.rates.taken",
+    "targets.dataflow.rates.edge_tokens", "targets.dataflow.rates.repetitions", "targets.dataflow.rates.stages",
+    "targets.dataflow.rates.taken",
 )  # fmt: skip
 
 
@@ -84,6 +88,13 @@ def judged_members() -> set[str]:
                 simulate(fresh, iterations=16)
             found |= seen
     return {name for name in found if "._" not in name}
+
+
+def test_cases_reach_the_rules_and_the_machine_of_every_target_that_has_them():
+    keys = {key for case in cases().values() for key in (case.arch.style, *case.arch.traits)}
+    for place in registry.BUILT_IN:
+        hooks = registry.object_at(place).TARGET.hooks
+        assert {*hooks.get("rules", ()), *hooks.get("machines", ())} <= keys
 
 
 def test_every_function_of_the_model_that_a_judge_runs_is_listed():
@@ -117,10 +128,10 @@ def test_what_mappers_ask_is_listed():
         with recording() as seen:
             case.map()
         asked |= seen
-    builders = ("archs.families.", "archs.spec.", "archs.selectors.", "archs.traits.", "dfg.checks.")
-    facts = {name for name in asked if not name.startswith(builders) and "Builder." not in name}
+    builders = re.compile(r"archs\.(parts|spec|selectors|simd)\.|targets\.\w+\.families\.|dfg\.checks\.|.*Builder\.")
+    facts = {name for name in asked if not builders.match(name)}
     # Estimates of distances and rates, and the cause of a failure: none of them says that a mapping is legal.
-    harmless = {"archs.model.hop_distances", "dfg.rates.is_deep", "mapping.model.as_proof"}
+    harmless = {"archs.model.hop_distances", "targets.dataflow.rates.is_deep", "mapping.model.as_proof"}
     assert facts - {*REPORTED, *BY_DESIGN, *MAPPERS_ASK} <= harmless
 
 
@@ -134,8 +145,10 @@ def test_planted_fault_reaches_every_caller_and_is_gone_afterwards():
 # -- programs of several flows ----------------------------------------------------------------------------------------
 
 #: What the judges of programs run of the model besides.
-PROGRAMS = ("mapping.program.Program.branched", "mapping.program.Program.into", "mapping.program.branched",
-            "mapping.program.flow_order", "mapping.program.taken")  # fmt: skip
+PROGRAMS = tuple(
+    f"targets.streaming.program.model.{name}"
+    for name in ("Program.branched", "Program.into", "branched", "flow_order", "taken")
+)
 
 
 def test_every_function_that_the_judges_of_programs_run_is_listed():
@@ -172,7 +185,7 @@ def overfull(monkeypatch: pytest.MonkeyPatch, name: str) -> Mapping:
         return max(0, found - 1) if isinstance(found, int) else type(found)(sorted(found, key=repr)[:-1])
 
     monkeypatch.setattr(stores, name, wrong)
-    for module in ("gridloom.mappers.modulo.stores", "gridloom.mappers.grid.problem"):
+    for module in ("gridloom.targets.modulo.mappers.stores", "gridloom.targets.grid.mappers.problem"):
         monkeypatch.setattr(f"{module}.{name}", wrong, raising=False)
     arch = build({"style": "modulo", "rows": 2, "cols": 2, "tiles": {"registers": 4, "constants": 3}})
     mapping = modulo(steps(5), arch, ModuloConfig(), Budget(effort=3000, seed=7))
@@ -218,4 +231,4 @@ def test_page_lists_what_is_shared_by_design_and_its_guards():
 
 
 def test_every_name_of_the_lists_is_a_member_of_the_model():
-    assert {*REPORTED, *BY_DESIGN, *MAPPERS_ASK} <= members().keys()
+    assert {*REPORTED, *BY_DESIGN, *MAPPERS_ASK, *PROGRAMS} <= members().keys()

@@ -9,7 +9,7 @@ import pytest
 
 from gridloom.learn import weights
 from gridloom.learn.boosted import ForestSettings, NumberSettings, grow, grow_numbers, of_arrays, to_arrays
-from gridloom.learn.cost_model.pooling_kernel import tree_scores
+from gridloom.targets.dataflow.learned.pooling_kernel import tree_scores
 
 ROWS = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)
 ANSWERS = (ROWS[:, 1] * ROWS[:, 3] > 0.1).astype(np.int64)

@@ -8,13 +8,21 @@ import sys
 import pytest
 
 MODULES = (
-    "gridloom.learn.cost_model.inference", "gridloom.learn.cost_model.model", "gridloom.learn.mappability.inference",
-    "gridloom.learn.initiation.inference", "gridloom.learn.initiation.model", "gridloom.learn.mappability.model",
-    "gridloom.learn.placement.evaluation", "gridloom.learn.placement.guided", "gridloom.learn.placement.mapper",
-    "gridloom.learn.placement.model", "gridloom.learn.cost_model.changed_searches",
-    "gridloom.learn.cost_model.cross_validation", "gridloom.learn.placement.published.boards",
-    "gridloom.learn.placement.slots.policy",
-)  # fmt: skip
+    "gridloom.targets.dataflow.learned.inference",
+    "gridloom.targets.dataflow.learned.model",
+    "gridloom.targets.rows.learned.inference",
+    "gridloom.targets.modulo.learned.inference",
+    "gridloom.targets.modulo.learned.model",
+    "gridloom.targets.rows.learned.model",
+    "gridloom.targets.streaming.learned.evaluation",
+    "gridloom.targets.streaming.learned.guided",
+    "gridloom.targets.streaming.learned.mapper",
+    "gridloom.targets.streaming.learned.model",
+    "gridloom.targets.dataflow.learned.changed_searches",
+    "gridloom.targets.dataflow.learned.cross_validation",
+    "gridloom.targets.streaming.learned.published.boards",
+    "gridloom.targets.streaming.learned.slots.policy",
+)
 
 
 @pytest.mark.parametrize("module", MODULES)

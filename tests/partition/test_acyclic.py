@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mappers.conftest import random_dag
+from tests.search.conftest import random_dag
 
 from gridloom.partition.acyclic import ClusterGraph, cluster, one_way, refine, transfers
 

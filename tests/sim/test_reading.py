@@ -9,9 +9,10 @@ from tests.random_cases import loop_graph, static_graph
 
 from gridloom import registry
 from gridloom.archs import build
-from gridloom.dfg import Dfg, DfgBuilder, Edge, Node, rates
+from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
 from gridloom.errors import SimulationError
 from gridloom.sim import reading as sim
+from gridloom.targets.dataflow import rates
 from gridloom.verify.reading import Reading
 
 ARRAYS = ("mesh:3x3", "torus:2x3,regs=2", "hycube:2x2", "vpcma:3x4", "streaming-engine:8", "rdu:3x3,channels=2")
@@ -69,7 +70,7 @@ def test_arrays_are_read_alike(text: str) -> None:
 
 
 def test_rates_of_a_network_are_read_alike() -> None:
-    from gridloom.transform.lower_tensor import lower
+    from gridloom.targets.dataflow.lowering.lower import lower
 
     dfg = lower(registry.load("networks", "gemm").build(inner=64, columns=64), build("rdu:4x4")).sections[0].dfg
     counts = rates.repetitions(dfg)

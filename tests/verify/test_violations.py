@@ -19,7 +19,8 @@ import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
 from gridloom.dfg import Array, Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping import Instance, Mapping, Route
-from gridloom.verify import KINDS, Violation, elastic, legal
+from gridloom.targets.dataflow.rules import elastic
+from gridloom.verify import KINDS, Violation, legal
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "verify.md"
 

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.archs.traits import TRAITS, known_traits
+from gridloom import registry
 from gridloom.errors import ArchError
 from gridloom.registry import PICTURE
 
@@ -287,18 +287,21 @@ class Arch:
     #: Loops around a launched one that the array's loop controller restarts it for; 0: the host starts every launch.
     #: Only the schedule of functions asks for it, so that it is no part of the fingerprint.
     loop_levels: int = 0
-    #: Named facts that other code may ask for (see `gridloom.archs.traits`). They follow from the description, like
-    #: everything else here, and are not part of the fingerprint.
+    #: Named facts that other code may ask for, never for the name of a family; declarations say what each means
+    #: (`gridloom.registry.traits`). They follow from the description, like everything else here, and are not part of
+    #: the fingerprint.
     traits: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        known_traits(self.traits)
+        for trait in sorted(self.traits):
+            _check_trait(trait)
 
     def has(self, trait: str) -> bool:
-        """Return whether the array has a trait; raise ArchError for a name that ``TRAITS`` does not list."""
-        if trait not in TRAITS:
-            known_traits([trait])
-        return trait in self.traits
+        """Return whether the array has a trait; raise ArchError for a name that nobody declares."""
+        if trait in self.traits:
+            return True
+        _check_trait(trait)
+        return False
 
     @property
     def family(self) -> str:
@@ -583,3 +586,9 @@ class ArchBuilder:
             banks=tuple(self.banks),
             **fields,
         )
+
+
+def _check_trait(trait: str) -> None:
+    """Raise ArchError for a trait that no declaration has."""
+    if not registry.has_trait(trait):
+        raise ArchError(f"no trait is called {trait!r}; known: {', '.join(registry.traits())}")

@@ -38,7 +38,7 @@ def build(description: str | Path | Mapping[str, Any]) -> Arch:
     """Return the array that an ARCH string, a YAML file or a dictionary describes.
 
     ArchError says where the description is wrong, what was found there and what was expected. GenMap's XML files are
-    read by :func:`gridloom.archs.families.genmap.read` instead. Costs time linear in the arcs of the array.
+    read by :func:`gridloom.targets.rows.families.genmap.read` instead. Costs time linear in the arcs of the array.
 
     >>> build("mesh:2x3").name
     'mesh:2x3'

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run() -> int:
     """Run the process's own command line; a process in which a solver still runs is ended here and now."""
     status = main()
-    solver = sys.modules.get("gridloom.mappers.core.solver")
+    solver = sys.modules.get("gridloom.search.solver")
     if solver is not None and solver.is_left_behind():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -2,7 +2,7 @@
 
 Importing this module imports every command's function, but no command imports what it works with before it runs:
 ``gridloom --help`` and completion have to answer at once. A new command is a module in ``commands`` and a row of
-:data:`COMMANDS`.
+``_SHARED``; one that belongs to a target is declared by it and stands after the command that it names.
 """
 
 from __future__ import annotations
@@ -14,30 +14,57 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from gridloom import registry
 from gridloom._version import __version__
 from gridloom.cli.commands.bench_command import bench
 from gridloom.cli.commands.check_commands import check, simulate
 from gridloom.cli.commands.compile_command import compile_source
 from gridloom.cli.commands.doctor_command import doctor
-from gridloom.cli.commands.estimate_command import estimate, mappability_figure
+from gridloom.cli.commands.estimate_command import estimate
 from gridloom.cli.commands.explore_command import explore
 from gridloom.cli.commands.list_command import list_names
 from gridloom.cli.commands.map_command import map_source
 from gridloom.cli.commands.model_commands import evaluate, train
 from gridloom.cli.commands.partition_command import partition
-from gridloom.cli.commands.program_command import program
 from gridloom.cli.commands.rtl_command import rtl
 from gridloom.cli.commands.show_command import show
 from gridloom.cli.commands.studio_command import studio
 from gridloom.cli.commands.synth_command import synth
 from gridloom.cli.commands.system_command import system
-from gridloom.cli.commands.vpr_command import vpr
 from gridloom.cli.options import Quiet
+from gridloom.cli.plugin_switch import use_no_plugins
 from gridloom.limits import check_numbers
 
 
 class _Commands(TyperGroup):
-    """The commands as one; Ctrl-C reaches the entry as Abort."""
+    """The commands as one; Ctrl-C reaches the entry as Abort.
+
+    Commands of plug-ins are looked for when a name is asked for that is not built in, and by completion. The help text
+    does without them, since it has to answer at once.
+    """
+
+    _completes = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None where neither we nor a plug-in have it."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            return found
+        added = registry.plugin_commands().get(cmd_name)
+        return None if added is None else _plugin_command(cmd_name, added)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands; those of plug-ins only for completion."""
+        added = registry.plugin_commands() if self._completes else {}
+        return [*super().list_commands(ctx), *added]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """What the Tab key offers, with the commands of plug-ins."""
+        self._completes = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._completes = False
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -57,7 +84,7 @@ app = typer.Typer(
 )
 
 #: Name, function and the line of the overview, which has room for 54 characters on a terminal of 80 columns.
-COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
+_SHARED: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("studio", studio, "Map, watch and understand in the browser."),
     ("map", map_source, "Map a graph onto an array, check and simulate it."),
     ("compile", compile_source, "Map a whole C function and run it on data."),
@@ -68,11 +95,8 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
     ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
     ("synth", synth, "Place an array on an FPGA: LUTs, clock, bitstream."),
     ("system", system, "Run a C program on a RISC-V core with an array."),
-    ("vpr", vpr, "Write files for VPR, and compare its placements."),
-    ("program", program, "Map several flows with channels onto one array."),
     ("partition", partition, "Cut a graph into parts that map one after the other."),
     ("estimate", estimate, "Estimate the columns of a graph or the II of a loop."),
-    ("mappability-figure", mappability_figure, "Chart the mappable share of graphs by their size."),
     ("train", train, "Train a model, or make the data it learns from."),
     ("eval", evaluate, "Measure a model on data it has not seen."),
     ("explore", explore, "Map kernels onto every array of a space and compare."),
@@ -92,6 +116,26 @@ def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
     return checked
 
 
+def _ordered() -> list[tuple[str, Callable[..., int], str]]:
+    """The commands in the order of the help text: those of targets stand after the command that they name."""
+    rows = list(_SHARED)
+    for name, command in reversed(registry.commands().items()):
+        names = [row[0] for row in rows]
+        at = names.index(command.after) + 1 if command.after in names else len(rows)
+        rows.insert(at, (name, command.load(), command.summary))
+    return rows
+
+
+def _plugin_command(name: str, command: registry.Command) -> Any:
+    """The command of a plug-in, as typer makes one of a function."""
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=app.info.context_settings)
+    alone.command(name, short_help=command.summary)(_within_limits(command.load()))
+    return typer.main.get_command(alone)
+
+
+#: The commands that are built in, in their order.
+COMMANDS: Final = tuple(_ordered())
+
 for name, function, overview in COMMANDS:
     app.command(name, short_help=overview)(_within_limits(function))
 
@@ -108,6 +152,9 @@ def root(
     *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    no_plugins: Annotated[
+        bool, typer.Option("--no-plugins", callback=use_no_plugins, is_eager=True, help="Use no plug-ins.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

@@ -32,7 +32,7 @@ def offer_mappers(incomplete: str) -> list[Offer]:
 
 def offer_groups(incomplete: str) -> list[str]:
     """The lists of ``gridloom list``."""
-    return [group for group in registry.REGISTRY if group.startswith(incomplete)]
+    return [group for group in (*registry.GROUPS, "plugins") if group.startswith(incomplete)]
 
 
 def offer_sources(incomplete: str) -> list[Offer]:

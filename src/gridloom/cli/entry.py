@@ -36,6 +36,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     """
     from gridloom.cli.app import app
     from gridloom.cli.completion import join_bash_words
+    from gridloom.cli.plugin_switch import use_plugins
 
     join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
@@ -46,12 +47,16 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         # A bare command is a question, not a mistake.
-        status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
+        with use_plugins(os.environ):
+            status = command.main(given or ["--help"], prog_name="gridloom", standalone_mode=False)
         # A pipe that is closed shows when the buffer is written: here, where it is handled.
         sys.stdout.flush()
     except _UsageError as error:
         return _complain(_usage_message(error))
     except GridloomError as error:
+        # Where a plug-in raised it, its author wants to see where.
+        if os.environ.get("GRIDLOOM_DEBUG") and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         return _complain(str(error))
     except (typer.Abort, KeyboardInterrupt) as stop:
         # An interrupt with words of its own has said them at once.

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from gridloom.cli.quiet import is_quiet, shows_progress
 
 if TYPE_CHECKING:
-    from gridloom.mappers.budget import Progress as SearchProgress
     from gridloom.run import Progress as RunProgress
+    from gridloom.search.budget import Progress as SearchProgress
 
 #: Shorter waits need no explanation.
 PATIENCE = 2.0
@@ -72,7 +72,7 @@ class Display:
         """Show that kernels are being compiled: on the bar, or in one line where there is no terminal."""
         self.update(text, 0.0, at_once=True)
         if not self.enabled and not self._told:
-            from gridloom.mappers.core.compiling import HEADING
+            from gridloom.search.compiling import HEADING
 
             self._told = True
             note(f"{HEADING} ...")
@@ -111,7 +111,7 @@ def first_interrupt_asks() -> Iterator[threading.Event]:
     compiler is begun: what needs one ends with CompilationInterrupted. Outside of the main thread, which alone receives
     signals, the event is never set. The handler that was there before is put back at the end.
     """
-    from gridloom.mappers.core import compiling
+    from gridloom.search import compiling
 
     asked = threading.Event()
 

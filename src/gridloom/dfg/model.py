@@ -52,7 +52,8 @@ class Node:
     shape: tuple[int, ...] = ()
     #: Tensor graphs: cycles that a firing keeps its unit busy.
     work: int = 1
-    #: Tensor graphs: the parameters of the operation, ``key=value;key=value`` (:mod:`gridloom.dfg.tensor_values`).
+    #: Tensor graphs: the parameters of the operation, ``key=value;key=value``
+    #: (:mod:`gridloom.targets.dataflow.program.values`).
     how: str | None = None
 
 

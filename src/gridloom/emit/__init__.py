@@ -4,7 +4,7 @@
 ``picture/``   SVG of graphs, arrays and mappings; ``plots/``: charts of measured numbers
 ``terminal/``  the same things as text for a terminal
 ``report/``    HTML pages for a mapping, and for a search that failed
-``spoke_ram``  the configuration table of a streaming engine; ``files``: writing a file whole or not at all
+``waves/``     runs as VCD and Perfetto traces; ``files``: writing a file whole or not at all
 
 Nothing here judges a mapping: metrics and verdicts are handed in. An illegal mapping is drawn as it is, since its
 picture is what helps to find the mistake. All output is text that depends on its input alone, without dates or paths,

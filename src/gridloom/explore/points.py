@@ -21,7 +21,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Skip, Space
-from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, source_path
+from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, plugin_versions, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.frontend.loops.source_name import check_saved
@@ -131,6 +131,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
                 "arch": one.point.array,
                 "array": one.arch.fingerprint,
                 "mapper": one.point.mapper,
+                **plugin_versions(one.point.mapper),
                 "settings": dict(one.point.settings),
                 "seed": seed,
                 "effort": space.budget.effort,

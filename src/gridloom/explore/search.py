@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gridloom import plugins
 from gridloom.errors import MissingExtra, install_hint
 from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
 from gridloom.explore.space import OBJECTIVES, Point, Space
@@ -95,7 +96,9 @@ class _Explorer:
         asked = [self._asked(one) for one in candidates]
         jobs = list({job.key: job for wanted, _ in asked for job, _ in wanted}.values())
         self.seen.update(job.key for job in jobs)
-        done = run_stored(run_cell, jobs, self.store, executor=self.executor, resume=True, progress=self._tell)
+        done = run_stored(
+            plugins.carry(run_cell), jobs, self.store, executor=self.executor, resume=True, progress=self._tell
+        )
         self.interrupted |= done.interrupted
         finished = []
         for one, (wanted, skipped) in zip(candidates, asked):

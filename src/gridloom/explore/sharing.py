@@ -13,9 +13,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.explore.space import Space
-from gridloom.flow.bench.run import graph_hash
+from gridloom.flow.bench.run import graph_hash, plugin_versions
 from gridloom.flow.inputs import memory_of, read_arch
 from gridloom.mapping import json_format
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
@@ -80,7 +81,7 @@ class Mapper:
         """Return graph -> what its mapping on its array uses; None where it has no mapping. Runs one job per graph."""
         jobs = {source: self._job(source, spec, seed) for source, spec in specs.items()}
         unique = list({job.key: job for job in jobs.values()}.values())
-        run_stored(run_usage, unique, self.store, executor=self.executor, resume=True)
+        run_stored(plugins.carry(run_usage), unique, self.store, executor=self.executor, resume=True)
         self.mappings += len(unique)
         uses: dict[str, Mapping[str, Needs] | None] = {}
         for source, job in jobs.items():
@@ -114,6 +115,7 @@ class Mapper:
                 "graph": graph_hash(source, memory_of(read_arch(spec))),
                 "arch": dict(spec),
                 "mapper": self.space.mapper,
+                **plugin_versions(str(self.space.mapper)),
                 "settings": dict(self.space.settings),
                 "seed": seed,
                 "effort": budget.effort,

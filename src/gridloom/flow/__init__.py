@@ -2,7 +2,7 @@
 
 This is the layer in which the parts meet: front ends, mappers, checker, simulator and emitters do not know each other,
 and ``flow`` calls them in order. ``run`` is one mapping from its source to its confirmation; ``api`` are the functions
-of ``import gridloom``; ``bench``, ``partition``, ``programs`` and ``tensor`` are flows of many mappings. Nothing here
+of ``import gridloom``; ``bench``, ``partition``, ``functions`` and ``system`` are flows of many mappings. Nothing here
 prints or reads the environment: the command line does.
 """
 

@@ -6,18 +6,20 @@ GridloomErrors, as on the command line. Modules that take long to import are loa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gridloom import registry
+from gridloom import plugins, registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.bench.run import Report
+from gridloom.flow.bench.run import Report, narrowed, on_arrays, with_budget
 from gridloom.flow.bench.run import bench as run_suite
-from gridloom.flow.bench.suite import load_suite
+from gridloom.flow.bench.suite import Suite, load_suite
 from gridloom.flow.display.picture import Picture
 from gridloom.flow.files import load_any, load_mapping
 from gridloom.flow.inputs import ArchLike, read_arch, read_source
@@ -28,10 +30,11 @@ from gridloom.frontend.python.kernel import PythonKernel
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.run import ExecutorSpec, Store
+from gridloom.search.choice import MapperFunction, mapper_name
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.compile import Compiled
-    from gridloom.mappers.budget import Reporter
+    from gridloom.search.budget import Reporter
     from gridloom.sim import Verdict
     from gridloom.verify import Stats, Violation
 
@@ -54,7 +57,7 @@ def map(
     source: Source,
     arch: ArchLike,
     *,
-    mapper: str = "auto",
+    mapper: str | MapperFunction = "auto",
     ii: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
@@ -77,7 +80,7 @@ def map(
 
     source: a Dfg, a ``@gl.kernel``, a built-in kernel's object, a file, or ``kernel:NAME,key=value,...``
     arch: an Arch, an ARCH string (``mesh:5x5``), a YAML file, or a dictionary with ``family`` and its parameters
-    mapper: the mapper's name; ``auto`` takes the one that suits the array
+    mapper: the mapper's name, or a function ``f(dfg, arch, config, budget)``; ``auto`` takes the one for the array
     ii: the II to map at, on modulo-scheduled arrays; None leaves the choice to the mapper
     seed: the random seed; the same seed and effort give the same mapping
     time_limit: seconds of search, compilation not counted; None sets no limit
@@ -219,25 +222,82 @@ def show(what: Result | Mapping | Arch | Source) -> Picture:
 def names(group: str) -> dict[str, str]:
     """The names of a group, each with one line about it.
 
-    The groups are archs, mappers, kernels, networks, costs, suites, models and readers.
+    The groups are archs, mappers, kernels, networks, costs, suites, models and readers; ``plugins`` lists the plug-ins
+    with their states.
     """
+    if group == "plugins":
+        return {plugin.name: f"{plugin.state} {plugin.reason}".strip() for plugin in plugins.find_plugins()}
     return {name: registry.entry(group, name).summary for name in registry.names(group)}
 
 
 def bench(
-    suite: str, *, jobs: int | None = None, folder: str | Path | None = None, store: str | Path | None = None
+    suite: str,
+    *,
+    mapper: str | MapperFunction | Sequence[str | MapperFunction] | None = None,
+    arch: str | Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    effort: int | None = None,
+    time_limit: float | None = None,
+    settings: MappingABC[str, Any] | None = None,
+    jobs: int | None = None,
+    folder: str | Path | None = None,
+    store: str | Path | None = None,
 ) -> Report:
-    """Run a suite (a name or a YAML file) and return its rows in order.
+    """Run a suite and return its rows in order, those of one mapper after those of another.
 
-    ``jobs`` processes map at the same time (default: one for each core). ``folder`` holds the published graphs. With a
-    ``store``, rows are kept as they arrive, and a run that was killed continues.
+    A row names its mapper, source, array and seed. Functions that another process cannot import (those of a notebook or
+    a script) run on threads of this process, and so does everything that is registered in one. OptionError for an
+    unknown name, for two mappers of one name, and for a store together with a function.
+
+    suite: a suite's name, or a YAML file
+    mapper: a mapper's name or function, or several to compare; None takes the suite's
+    arch: an ARCH or several; those of the suite narrow it, others take the place of the suite's arrays
+    seeds: seeds in the place of the suite's
+    effort: moves of each search, in the place of the suite's
+    time_limit: seconds of each search, in the place of the suite's
+    settings: fields of the mappers' configuration, on top of the suite's
+    jobs: processes that map at the same time; None takes one for each core
+    folder: the folder of the published graphs
+    store: a file that keeps rows as they arrive; a run that was killed continues
     """
+    chosen = _with_arrays(load_suite(suite), [arch] if isinstance(arch, str) else list(arch or ()))
+    chosen = narrowed(chosen, seeds=tuple(seeds or ()))
+    chosen = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=None)
+    chosen = replace(chosen, settings={**chosen.settings, **(settings or {})})
+    mappers = _mappers(chosen.mapper if mapper is None else mapper, stored=store is not None)
     executor = ExecutorSpec.parse(jobs=jobs)
+    if executor.backend == "processes" and not plugins.is_portable(*mappers):
+        executor = replace(executor, backend="threads")
     where = None if folder is None else Path(folder)
-    if store is None:
-        return run_suite(load_suite(suite), folder=where, executor=executor)
-    with Store(store) as opened:
-        return run_suite(load_suite(suite), folder=where, executor=executor, store=opened, resume=True)
+    with nullcontext() if store is None else Store(store) as opened:
+        parts = [
+            run_suite(replace(chosen, mapper=one), folder=where, executor=executor, store=opened, resume=True)
+            for one in mappers
+        ]
+    rows = [row for part in parts for row in part.rows]
+    return Report(suite=chosen.name, rows=rows, interrupted=any(part.interrupted for part in parts))
+
+
+def _with_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
+    """The suite on some arrays: of its own groups where they are all its own, else with every source on each."""
+    own = {arch for group in suite.groups for arch in group.archs}
+    return narrowed(suite, archs=archs) if own.issuperset(archs) else on_arrays(suite, archs)
+
+
+def _mappers(
+    given: str | MapperFunction | Sequence[str | MapperFunction], *, stored: bool
+) -> list[str | MapperFunction]:
+    """The mappers of a comparison; OptionError where two have one name, and for what a store cannot name."""
+    mappers: list[str | MapperFunction] = [given] if isinstance(given, str) or callable(given) else list(given)
+    called = [mapper_name(one) for one in mappers]
+    for name in called:
+        if called.count(name) > 1:
+            raise OptionError(f"two mappers are called {name!r}; give each a name of its own", where="mapper")
+    for one, name in zip(mappers, called):
+        if stored and (not isinstance(one, str) or ("mappers", one) in registry.registrations()):
+            raise OptionError(f"mapper {name!r} may change under its name, so that its results are not kept; leave the "
+                              "store out, or declare the mapper in a plug-in", where="store")  # fmt: skip
+    return mappers
 
 
 def _readable(source: Source) -> Dfg | PythonKernel | str | Path:

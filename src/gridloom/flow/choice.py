@@ -14,22 +14,26 @@ from typing import Any, Final
 from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
 from gridloom.flow.options import configure
-from gridloom.mappers.choice import default_mapper, kind_for
+from gridloom.search.choice import MapperFunction, default_mapper, kind_for
 
 #: Fields of a configuration that are options of their own on the command line.
 OPTIONS: Final = ("ii", "place", "init", "pin", "prove")
 
 
-def choose(name: str, arch: Arch, *, prove: bool = False) -> str:
-    """The name of the mapper to use; OptionError for one that does not take the array, or where ``auto`` finds none.
+def choose(mapper: str | MapperFunction, arch: Arch, *, prove: bool = False) -> str | MapperFunction:
+    """The mapper to use; OptionError for one that does not take the array, or where ``auto`` finds none.
 
-    With ``prove``, ``auto`` takes a mapper that can prove its result the best.
+    With ``prove``, ``auto`` takes a mapper that can prove its result the best. A function stands for itself.
     """
-    if name == "auto":
+    if not isinstance(mapper, str):
+        if not callable(mapper):
+            raise OptionError(f"mapper: expected a name or a function, found a {type(mapper).__name__}")
+        return mapper
+    if mapper == "auto":
         return default_mapper(arch, prove=prove)
     # It raises for a mapper that does not take arrays of this style.
-    kind_for(name, arch)
-    return name
+    kind_for(mapper, arch)
+    return mapper
 
 
 def make_config(name: str, kind: type[Any], settings: Mapping[str, Any], given: Mapping[str, Any]) -> Any:

@@ -23,24 +23,33 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def confirm(result: Result, mapping: Mapping, *, iterations: int = 64, reference: Reference | None = None) -> Result:
+def confirm(
+    result: Result,
+    mapping: Mapping,
+    *,
+    iterations: int = 64,
+    reference: Reference | None = None,
+    author: str = "gridloom",
+) -> Result:
     """Return the result with the mapping and its metrics if ``verify`` and ``sim`` pass it, else with their reasons.
 
-    With a ``reference``, the graph also has to compute what its source computes, on random data. Costs time linear in
-    the mapping's hops and in iterations times tiles, and about 0.1 s for the source.
+    With a ``reference``, the graph also has to compute what its source computes, on random data. ``author`` is who
+    wrote the mapper: gridloom, or the mapper's own name. Costs time linear in the mapping's hops and in iterations
+    times tiles, and about 0.1 s for the source.
     """
     violations = illegalities(mapping)
     if violations:
-        return replace(result, failure=_refusal("legality", violations), refused=mapping)
+        return replace(result, failure=_refusal("legality", violations, author), refused=mapping)
     legal = replace(result, verified=Verified(legal=True))
     simulation = run_simulation(mapping, iterations=iterations, seed=result.seed)
     if simulation.findings:
-        return replace(legal, failure=_refusal("simulation", simulation.findings), refused=mapping)
+        return replace(legal, failure=_refusal("simulation", simulation.findings, author), refused=mapping)
     verified = Verified(legal=True, simulated=True)
     if reference is not None:
         compared = reference.compare(mapping.dfg, result.seed)
         if compared.findings:
-            return replace(legal, failure=_refusal("comparison with the source", compared.findings), refused=mapping)
+            failure = _refusal("comparison with the source", compared.findings)
+            return replace(legal, failure=failure, refused=mapping)
         kept: Literal["source", "graph"] = "source" if compared.runs else "graph"
         verified = replace(verified, compared_with=kept, not_compared=compared.reason)
     # On elastic arrays only the simulation knows the period; elsewhere the rate is empty.
@@ -125,11 +134,12 @@ def _told(verdict: Verdict) -> Simulation:
     )
 
 
-def _refusal(check: str, reasons: Sequence[str]) -> Failure:
-    """Return the Failure of a mapping that its mapper believed in and a check refused: an error in gridloom."""
+def _refusal(check: str, reasons: Sequence[str], author: str = "gridloom") -> Failure:
+    """Return the Failure of a mapping that its mapper believed in and a check refused: an error in the mapper."""
+    blame = "the mapper returned (an error in gridloom; please report it)"
     more = f" and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
     return Failure(
-        constraint=f"{check} of what the mapper returned (an error in gridloom; please report it)",
+        constraint=f"{check} of what {blame if author == 'gridloom' else f'mapper {author!r} returned'}",
         demand="no finding",
         bound=f"{len(reasons)}: " + "; ".join(reasons[:_SHOWN]) + more,
         levers=("another seed", "another mapper"),

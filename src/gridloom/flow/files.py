@@ -90,7 +90,7 @@ def kind_of(text: str) -> Literal["mapping", "arch", "source"]:
         if path.suffix == ".json":
             return "mapping" if is_mapping_file(path) else "source"
         return "arch" if path.suffix == ".xml" and "<PEArray" in read_text(path)[:65536] else "source"
-    if text.partition(":")[0].partition(",")[0] in registry.names("archs"):
+    if registry.has("archs", text.partition(":")[0].partition(",")[0]):
         return "arch"
     # It looks like a file: reading it gives the error that says why it is none.
     if path.suffix or "/" in text:

@@ -7,24 +7,23 @@ so that the same source on the same array is the same graph, whatever is asked a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.flow.loops.alternatives import Alternative, ranked
+from gridloom.flow.loops.alternatives import Alternative, Rewrite, ranked
 from gridloom.flow.source.comparison import StandIn
 from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.source import load_source, names_module
 from gridloom.limits import READING_SECONDS, deadline
-from gridloom.transform.fuse import fuse
 from gridloom.transform.streams import needs_memory, streams_to_memory
-from gridloom.transform.words24.narrowing import Narrowing, narrow
 
 if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
     Source = Dfg | PythonKernel | SourceName | str | Path
 
-#: A Morpher description, with the links that a value may cross in one cycle.
-_MORPHER = re.compile(r"(.*\.json)(?:,hops=([0-9]{1,3}))?", re.DOTALL)
+#: A file, perhaps with parameters after it.
+_FILE = re.compile(r".*(\.[a-z]+)(?:,[^/]*)?", re.DOTALL)
 
 #: An array, a dictionary with ``family`` and its parameters, or an ARCH: a family with parameters, a YAML, XML or JSON
 #: file.
@@ -51,8 +50,8 @@ class Prepared:
     text: LoopText | None = None
     #: All graphs that the source stands for, the best by its bounds first: that is ``dfg``.
     alternatives: tuple[Alternative, ...] = ()
-    #: Where ``dfg`` is a graph of 24-bit words: the loop of 32-bit integers that it stands for.
-    narrowing: Narrowing | None = None
+    #: Where ``dfg`` is a graph of other words than the loop's: the loop that it stands for.
+    rewrite: Rewrite | None = None
 
 
 def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS) -> Prepared:
@@ -67,33 +66,33 @@ def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS)
     with deadline(seconds, "reading array and source"):
         array = read_arch(arch)
         rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
-        if array.has("words24"):
-            rows = _narrowed(rows, array)
+        for rewrite in registry.hooks_for("rewrites", array):
+            rows = _rewritten(rows, array, rewrite)
         alternatives = ranked(rows, array)
     first = alternatives[0]
-    return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, narrowing=first.narrowing)
+    return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, rewrite=first.rewrite)
 
 
-def _narrowed(rows: list[Alternative], arch: Arch) -> list[Alternative]:
-    """Return the loops of 32-bit integers as graphs of 24-bit words; those that do not fit are left out.
+def _rewritten(
+    rows: list[Alternative], arch: Arch, rewrite: Callable[[Dfg, Arch], Rewrite | None]
+) -> list[Alternative]:
+    """Return the loops as graphs of the words that the array has; those that do not fit are left out.
 
-    SourceError, with what is wrong with the first one, where none fits. Graphs that come from no loop, and so say
-    nothing of the types of their streams, stay as they are.
+    SourceError, with what is wrong with the first one, where none fits. Graphs that need no rewriting stay as they are.
     """
     found: list[Alternative] = []
     refused: SourceError | None = None
     for row in rows:
-        if row.dfg.domain != "i32" or not row.dfg.ranges:
-            found.append(row)
-            continue
         try:
-            made = narrow(row.dfg, multiplies=not any("mult" in tile.lacks for tile in arch.tiles))
-            made.check()
+            made = rewrite(row.dfg, arch)
         except SourceError as error:
             refused = refused or error
             continue
+        if made is None:
+            found.append(row)
+            continue
         kept = None if row.reference is None else StandIn(row.reference, made.source)
-        found.append(replace(row, dfg=made.dfg, narrowing=made, reference=kept))
+        found.append(replace(row, dfg=made.dfg, rewrite=made, reference=kept))
     if refused is not None and not found:
         raise refused
     return found
@@ -103,15 +102,11 @@ def read_arch(arch: ArchLike) -> Arch:
     """Return the array that a description stands for; an array stands for itself."""
     if isinstance(arch, Arch):
         return arch
-    if isinstance(arch, str | Path) and str(arch).endswith(".xml"):
-        from gridloom.archs.families.genmap import read
-
-        return read(Path(arch))
-    if isinstance(arch, str | Path) and (match := _MORPHER.fullmatch(str(arch))):
-        from gridloom.archs.morpher.array import HOPS
-        from gridloom.archs.morpher.array import read as read_morpher
-
-        return read_morpher(Path(match[1]), int(match[2]) if match[2] else HOPS)
+    if isinstance(arch, str | Path) and (match := _FILE.fullmatch(str(arch))):
+        reader = registry.hook("array_files", match[1])
+        found: Arch | None = None if reader is None else reader(str(arch))
+        if found is not None:
+            return found
     return build(arch)
 
 
@@ -133,8 +128,9 @@ def fitted(dfg: Dfg, arch: Arch) -> Dfg:
 
     Streams become memory accesses only on arrays that have memory units and no ports. Linear in the graph.
     """
-    if arch.has("fuses"):
-        return fuse(dfg)
+    for graph_pass in registry.hooks_for("passes", arch):
+        fitted_graph: Dfg = graph_pass(dfg, arch)
+        return fitted_graph
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
 
 

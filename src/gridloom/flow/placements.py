@@ -14,7 +14,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError
 from gridloom.flow.files import is_mapping_file, load_mapping
 from gridloom.flow.request import Placement
-from gridloom.mappers.placements import sits_on_tile
+from gridloom.search.placements import sits_on_tile
 
 
 def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -> dict[str, str]:

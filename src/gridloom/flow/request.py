@@ -12,7 +12,8 @@ from gridloom.limits import check_numbers
 
 if TYPE_CHECKING:
     from gridloom.flow.inputs import ArchLike, Source
-    from gridloom.mappers.budget import Reporter
+    from gridloom.search.budget import Reporter
+    from gridloom.search.choice import MapperFunction
 
 #: node -> tile, or a file that says so.
 Placement = Mapping[str, str] | str | Path
@@ -31,8 +32,8 @@ class Request:
     source: Source
     #: An array, or an ARCH: a family with parameters, or a YAML file.
     arch: ArchLike
-    #: The mapper's name; ``auto`` takes the one for the array's style.
-    mapper: str = "auto"
+    #: The mapper's name, or a function ``(dfg, arch, config, budget)``; ``auto`` takes the one for the array's style.
+    mapper: str | MapperFunction = "auto"
     #: The II to map at; None: the mapper's choice. Static arrays have II 1.
     ii: int | None = None
     seed: int = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -18,7 +18,6 @@ from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
-    from gridloom.flow.tensor.sections import MappedSection
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
 METRICS: Final = (
@@ -55,6 +54,29 @@ class Verified:
         return {"legal": self.legal, "simulated": self.simulated, "compared_with": self.compared_with, **more}
 
 
+class Section(Protocol):
+    """A part of a program that is mapped alone."""
+
+    @property
+    def result(self) -> Result:
+        """What came of it."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Sections of the program that are like this one, itself included."""
+        ...
+
+    @property
+    def start(self) -> Any:
+        """What its target knows of its start from an empty array; None without a mapping."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The section as plain JSON data."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """The outcome of one flow. ``mapping`` is there exactly when it passed both checks."""
@@ -75,8 +97,8 @@ class Result:
     refused: Mapping | None = None
     #: Where the search was cut short by the user.
     interrupted: bool = False
-    #: Tensor programs: every different section, with what came of it.
-    sections: tuple[MappedSection, ...] = ()
+    #: Programs that are mapped by sections: every different one, with what came of it.
+    sections: tuple[Section, ...] = ()
     #: The text of the loop that was mapped, for the report; None for graphs that were not read from a loop.
     text: LoopText | None = None
     #: What was tried where a source stands for several graphs, and which one was kept.

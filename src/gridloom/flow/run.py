@@ -14,9 +14,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.dfg.tensors import is_tensor_program
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.choice import choose, make_config
@@ -27,12 +27,12 @@ from gridloom.flow.loops.alternatives import map_best
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
+from gridloom.flow.signature import sign_outcome
 from gridloom.flow.source.comparison import Reference
-from gridloom.flow.tensor.sections import run_sections
 from gridloom.limits import MOST_SLOTS, reading_seconds
-from gridloom.mappers.choice import config_type, function_for
-from gridloom.mappers.core.compiling import reported
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.search.choice import MapperFunction, call_mapper, config_type, function_for, mapper_name
+from gridloom.search.compiling import reported
 
 
 def run(request: Request) -> Result:
@@ -46,8 +46,10 @@ def run(request: Request) -> Result:
     request = _left(request, time.monotonic() - began)
     # Before any search: an II that the style does not have is a mistake of the user, not a failure of the mapper.
     check_ii(request.ii, prepared.arch)
-    if is_tensor_program(prepared.dfg):
-        return run_sections(request, prepared.dfg, prepared.arch, map_graph)
+    program = registry.hook("programs", prepared.dfg.domain)
+    whole: Result | None = program and program(request, prepared.dfg, prepared.arch, map_graph)
+    if whole is not None:
+        return whole
     if request.split_lanes:
         rows = split_alternatives(prepared.alternatives, prepared.arch)
         return told_of_split(map_best(request, rows, prepared.arch, map_graph))
@@ -63,9 +65,10 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | Non
     hand them in. Raises OptionError for a mapper or a setting that does not suit the array.
     """
     mapper = choose(request.mapper, arch, prove=request.prove)
+    name = mapper_name(mapper)
     config = mapper_config(request, mapper, dfg, arch)
     failure = count_failure(dfg, arch, request.ii)
-    result = Result(dfg=dfg, arch=arch, mapper=mapper, seed=request.seed, seconds=0.0, bound=lower_bound(dfg, arch))
+    result = Result(dfg=dfg, arch=arch, mapper=name, seed=request.seed, seconds=0.0, bound=lower_bound(dfg, arch))
     if failure is not None:
         return replace(result, failure=failure)
     with reported(request.progress):
@@ -73,7 +76,8 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | Non
         result = replace(result, seconds=searched.seconds)
         if isinstance(searched.outcome, Failure):
             return replace(result, failure=searched.outcome)
-        return confirm(result, searched.outcome, iterations=request.iterations, reference=reference)
+        author = "gridloom" if isinstance(mapper, str) and not registry.is_added("mappers", mapper) else name
+        return confirm(result, searched.outcome, iterations=request.iterations, reference=reference, author=author)
 
 
 def _left(request: Request, seconds: float) -> Request:
@@ -100,7 +104,7 @@ def check_ii(ii: int | None, arch: Arch) -> None:
         raise OptionError(f"array {arch.name!r} is static: its II is 1, found {ii}", where="--ii")
 
 
-def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
+def mapper_config(request: Request, mapper: str | MapperFunction, dfg: Dfg, arch: Arch) -> Any:
     """Return the mapper's configuration with what the request says of II and placement."""
     given: dict[str, Any] = {}
     if request.ii is not None and arch.style == "modulo":
@@ -111,7 +115,7 @@ def mapper_config(request: Request, mapper: str, dfg: Dfg, arch: Arch) -> Any:
         asked: Placement | None = getattr(request, name)
         if asked is not None:
             given[name] = read_placement(asked, dfg, arch, option=f"--{name}")
-    return make_config(mapper, config_type(function_for(mapper, arch)), request.settings, given)
+    return make_config(mapper_name(mapper), config_type(function_for(mapper, arch)), request.settings, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +126,9 @@ class Search:
     seconds: float
 
 
-def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> Search:
+def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg, arch: Arch) -> Search:
     """Call the mapper. Its own clock gives the seconds, since it knows what was compilation; else the whole call."""
-    from gridloom.mappers.budget import Budget, Progress
+    from gridloom.search.budget import Budget, Progress
 
     told: list[float] = []
 
@@ -142,5 +146,6 @@ def search(request: Request, mapper: str, config: Any, dfg: Dfg, arch: Arch) -> 
         interrupted=request.interrupted,
     )
     began = time.perf_counter()
-    outcome = function_for(mapper, arch)(dfg, arch, config, budget)
-    return Search(outcome, told[0] if told else time.perf_counter() - began)
+    outcome = call_mapper(mapper, dfg, arch, config, budget)
+    seconds = told[0] if told else time.perf_counter() - began
+    return Search(sign_outcome(outcome, mapper, config, budget, dfg, arch), seconds)

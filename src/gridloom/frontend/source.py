@@ -1,8 +1,8 @@
 """SOURCE as the command line takes it: a file of any format that is read, or ``kernel:NAME,key=value,...``.
 
 One function, :func:`load_source`, stands before all front ends. It decides by prefix (``kernel:``, ``model:``), then
-by whether the text names a function or loop of a source file, then by the ending of the file; readers are looked up
-in the registry and imported only when they are used.
+by whether the text names a function or loop of a source file, then by the ending of the file; readers and their endings
+are looked up in the registry, and a reader is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gridloom import registry
 from gridloom.dfg import Dfg
@@ -19,27 +19,6 @@ from gridloom.frontend.loops.source_name import KERNEL_PREFIX, NETWORK_PREFIX, S
 from gridloom.frontend.loops.spec import Memory, is_loop
 from gridloom.frontend.parameters import parse_spec
 from gridloom.text_file import exists, is_file, read_text, shown
-
-#: File endings in the order they are tried, and the reader (a name of the registry's ``readers``) of each.
-ENDINGS: Final = (
-    ("_loop_graph.dot", "satmapit"),
-    ("_nodes", "satmapit"),
-    ("_edges", "satmapit"),
-    ("_constants", "satmapit"),
-    ("_liveinnodes", "satmapit"),
-    ("_liveoutnodes", "satmapit"),
-    ("_node.txt", "ccf"),
-    ("_edge.txt", "ccf"),
-    (".dot", "dot"),
-    (".gv", "dot"),
-    (".json", "json"),
-    (".xml", "morpher"),
-    (".txt", "e2emap"),
-    (".c", "c"),
-    (".mlir", "mlir"),
-    (".py", "python"),
-    (".onnx", "onnx"),
-)
 
 _KINDS: Final = (
     "*.c, *.mlir, *.py, *.dot, *.gv, *.json, *.xml, *.txt (*_node.txt with *_edge.txt), *_nodes with *_edges"
@@ -60,7 +39,7 @@ def load_source(source: str | SourceName, *, memory: Memory | None = None) -> Df
     if text.startswith(KERNEL_PREFIX):
         name, parameters = parse_spec(text.removeprefix(KERNEL_PREFIX))
         # Networks may be called kernels, too, where no kernel has the name.
-        known = name in registry.names("kernels") or name not in registry.names("networks")
+        known = registry.has("kernels", name) or not registry.has("networks", name)
         kernel = registry.load("kernels" if known else "networks", name)
         graph: Dfg = kernel.build(**parameters)
         return graph
@@ -69,12 +48,11 @@ def load_source(source: str | SourceName, *, memory: Memory | None = None) -> Df
         network: Dfg = registry.load("networks", name).build(**parameters)
         return network
     if names_module(asked):
-        from gridloom.frontend.tensor.torch_module import read_spec as read_module
-
-        return read_module(asked)
+        module: Dfg = module_reader(asked.path).read_spec(asked)
+        return module
     if is_loop(asked):
         return _read_loop(asked, memory)
-    if text.partition(",")[0] in registry.names("kernels") and not exists(Path(text)):
+    if not exists(Path(text)) and registry.has("kernels", text.partition(",")[0]):
         raise OptionError(f"{text}: there is no such file; did you mean kernel:{text}?")
     return read_graph(Path(text))
 
@@ -98,7 +76,7 @@ def with_training(text: str) -> str:
     """
     prefix, colon, name = text.partition(":")
     network = name.split(",")[0]
-    if f"{prefix}{colon}" not in (NETWORK_PREFIX, KERNEL_PREFIX) or network not in registry.names("networks"):
+    if f"{prefix}{colon}" not in (NETWORK_PREFIX, KERNEL_PREFIX) or not registry.has("networks", network):
         raise OptionError(f"{shown(text)} is no built-in network (gridloom list networks)", where="--training")
     return f"{text},training=true"
 
@@ -106,12 +84,17 @@ def with_training(text: str) -> str:
 def names_module(source: str | SourceName) -> bool:
     """True for ``FILE.py:FUNCTION...`` of a file that imports torch: its functions build modules, not loops."""
     name = split(source)
-    return name.rest is not None and name.is_python and imports_torch(name.path)
+    return name.rest is not None and name.is_python and module_reader(name.path) is not None
 
 
-def imports_torch(path: Path) -> bool:
-    """True for a file that imports torch; its text is searched, since importing it would execute it."""
-    return is_file(path) and bool(re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M))
+def module_reader(path: Path) -> Any:
+    """What reads the modules of a file that imports torch, and None for other files.
+
+    The text is searched, since importing the file would execute it.
+    """
+    if not is_file(path) or not re.search(r"^\s*(?:import|from)\s+torch\b", read_text(path), re.M):
+        return None
+    return registry.hook("python_modules", "torch")
 
 
 def read_graph(path: Path) -> Dfg:
@@ -126,7 +109,7 @@ def _reader_name(path: Path) -> str:
     A ``.dot`` file may be SAT-MapIt's or CCF's drawing of a loop whose data are in other files; it is read as a graph
     of its own where those are missing.
     """
-    name = next((reader for ending, reader in ENDINGS if path.name.endswith(ending)), None)
+    name = registry.reader_for(path.name)
     if name == "satmapit" and path.suffix == ".dot" and not _siblings(path, "_loop_graph.dot", "_nodes", "_edges"):
         return "dot"
     if name == "dot" and path.name.endswith("DFG.dot") and list(path.parent.glob("loop*_node.txt")):
@@ -135,7 +118,8 @@ def _reader_name(path: Path) -> str:
         _refuse_other_xml(path)
     if name is None:
         read_text(path)
-        raise SourceError(f"is of no kind that is read; expected {_KINDS}, or kernel:NAME", where=str(path))
+        kinds = ", ".join([_KINDS, *(f"*{ending}" for ending in registry.added_endings())])
+        raise SourceError(f"is of no kind that is read; expected {kinds}, or kernel:NAME", where=str(path))
     return name
 
 

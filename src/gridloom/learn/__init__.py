@@ -1,15 +1,11 @@
-"""Models that are learned: data, training, evaluation, and inference without torch where it is possible.
+"""What learned models share: boosted trees, and weights as files of plain arrays.
 
-``mappability/``  does a graph fit an array of rows, and how many columns does it need?
-``initiation/``   which II does a loop reach on a modulo-scheduled array?
-``cost_model/``   how fast does a placed and routed dataflow pipeline run?
-``placement/``    a policy that places the nodes of a graph on a streaming engine
-``boosted``       gradient-boosted trees, which the first two use
-``weights/``      the shipped weights as plain arrays, each with a model card
+``boosted``   gradient-boosted trees, grown with scikit-learn and run on numpy
+``weights/``  the shipped weights, each with a model card
 
-In each folder ``model`` is the object that ``gridloom train`` and ``gridloom eval`` find in the registry, ``training``
-trains the networks of ``torch_models`` (or ``torch_policies``), and ``inference`` runs trained weights on numpy. No
-other package imports this one: the registry names its objects. Besides the tensor front end, only it imports torch.
+The models themselves belong to their targets (``targets/*/learned``). There ``model`` is the object that ``gridloom
+train`` and ``gridloom eval`` find in the registry, ``training`` fits it, and ``inference`` runs trained weights on
+numpy. Only training imports torch.
 
 Each model follows the same steps. ``make_data`` draws inputs and labels them with a mapper or a simulator; labels go to
 a store, so a run that is stopped continues. ``train`` fits a network and writes its weights with a description of data,

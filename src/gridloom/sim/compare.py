@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gridloom import registry
 from gridloom.dfg.interpreter import Interpreter, Observation
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
@@ -52,9 +53,11 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
     if iterations < 1:
         raise SimulationError(f"iterations: expected at least 1, found {iterations}")
     if configuration.arch.style == "elastic":
-        from gridloom.sim.elastic.run import simulate_elastic
-
-        return simulate_elastic(configuration, iterations=iterations)
+        machine = registry.hook("machines", "elastic")
+        if machine is None:
+            raise SimulationError("no target declares a simulator for elastic arrays")
+        verdict: Verdict = machine(configuration, iterations=iterations)
+        return verdict
     try:
         compiled = compile_slots(configuration, seed=seed)
     except SimulationError as error:

@@ -6,10 +6,7 @@ A wrong mapping is a verdict, not an exception: callers print it, store it or se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gridloom.sim.elastic.cold import ColdFigures
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +29,30 @@ class Mismatch:
     def __str__(self) -> str:
         when = f" in iteration {self.iteration}" if self.iteration >= 0 else ""
         return f"{self.what}{when} of a run of {self.trip_count}: expected {self.expected}, found {self.found}"
+
+
+class ColdFigures(Protocol):
+    """When the steps of a cold start are done, in cycles since the array had no configuration."""
+
+    @property
+    def configured(self) -> int:
+        """The configuration is in place."""
+        ...
+
+    @property
+    def loaded(self) -> int:
+        """The weights are in place."""
+        ...
+
+    @property
+    def first_output(self) -> int:
+        """The first result has left the array."""
+        ...
+
+    @property
+    def last_output(self) -> int:
+        """The last result has left the array."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ class Workspace:
     def array(self, text: str) -> str:
         """The ARCH that a page asks for: a family with parameters, or a file inside the folder."""
         head = text.partition(":")[0].partition(",")[0]
-        if head in registry.names("archs") and not text.endswith((".yaml", ".yml", ".xml", ".json")):
+        if registry.has("archs", head) and not text.endswith((".yaml", ".yml", ".xml", ".json")):
             return text
         return str(self.path(text))
 

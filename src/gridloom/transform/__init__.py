@@ -1,6 +1,8 @@
-"""Graphs made from graphs: what an array's style asks for before mapping.
+"""Passes over graphs that belong to no target: each takes a Dfg and returns another that computes the same.
 
-``fuse`` joins ops for units that multiply and add in one instruction, ``streams`` turns ports into memory accesses, and
-``lower_tensor`` turns a tensor program into the units of a dataflow array. Each takes a Dfg and returns another that
-computes the same; ``flow/inputs.py`` decides by the traits of the array which ones are applied.
+``streams``   ports become memory accesses, for arrays that have memory units and no ports
+``lanes``     one loop over the SIMD lanes of an array
+``assumed``   value ranges that the user states; ``counters``: counters of a loop
+
+``flow/inputs.py`` decides by the traits of the array which passes run. A target declares its own passes as hooks.
 """

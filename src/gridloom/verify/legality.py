@@ -9,19 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from gridloom import registry
 from gridloom.mapping.model import Mapping
-from gridloom.verify import (
-    array_rules,
-    banks,
-    combinational,
-    conflicts,
-    elastic,
-    memory,
-    placement,
-    routes,
-    stores,
-    timing,
-)
+from gridloom.verify import array_rules, banks, combinational, conflicts, memory, placement, routes, stores, timing
 from gridloom.verify.subject import Subject
 from gridloom.verify.violation import Violation
 
@@ -50,13 +40,6 @@ _TIMED: Final[tuple[Rule, ...]] = (
     combinational.check_links_per_cycle,
     array_rules.check_rules,
 )
-_ELASTIC: Final[tuple[Rule, ...]] = (
-    elastic.check_ways,
-    elastic.check_packets,
-    elastic.check_turns,
-    elastic.check_resources,
-    elastic.check_tokens,
-)
 
 
 def legal(mapping: Mapping) -> list[Violation]:
@@ -71,6 +54,20 @@ def legal(mapping: Mapping) -> list[Violation]:
     for rule in _EVERYWHERE:
         violations += rule(subject)
     if subject.graph is not None:
-        for rule in _ELASTIC if subject.elastic else _TIMED:
+        for rule in (() if subject.elastic else _TIMED) + _declared(mapping):
             violations += rule(subject)
     return violations
+
+
+def _declared(mapping: Mapping) -> tuple[Rule, ...]:
+    """The rules that targets declare for the style and the traits of the array.
+
+    Elastic arrays have no other rules of time, so that without any a mapping is not known to be legal.
+    """
+    rules = tuple(rule for declared in registry.hooks_for("rules", mapping.arch) for rule in declared)
+    return rules or ((_unjudged,) if mapping.arch.style == "elastic" else ())
+
+
+def _unjudged(subject: Subject) -> Iterator[Violation]:
+    """Say that nothing judges such arrays."""
+    yield Violation("unknown-rule", "the array", f"style {subject.mapping.arch.style}", "styles with rules of time")

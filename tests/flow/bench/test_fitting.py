@@ -12,8 +12,8 @@ from gridloom.archs.spec import build
 from gridloom.errors import OptionError
 from gridloom.flow.bench.fitting import fits, node_kinds, sized, tile_kinds
 from gridloom.frontend.source import load_source
-from gridloom.mappers.grid.problem import build_problem
-from gridloom.mappers.grid.screening import screen
+from gridloom.targets.grid.mappers.problem import build_problem
+from gridloom.targets.grid.mappers.screening import screen
 
 
 @pytest.mark.parametrize(

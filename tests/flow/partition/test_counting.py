@@ -6,11 +6,11 @@ import pytest
 
 from gridloom.archs import build
 from gridloom.dfg.model import Dfg, DfgBuilder
-from gridloom.estimate.width_estimate import bound_estimate, demand
 from gridloom.flow.partition.counting import CutCosts, demands
 from gridloom.frontend.source import load_source
-from gridloom.learn.mappability.random_graphs import draw
 from gridloom.partition import BisectionConfig, bisections, split
+from gridloom.partition.width_estimate import bound_estimate, demand
+from gridloom.targets.rows.learned.random_graphs import draw
 
 ARCH = build("vpcma")
 CUTS = BisectionConfig(seeds=2, method="kl")

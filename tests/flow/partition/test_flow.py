@@ -13,7 +13,6 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.interpreter import interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.estimate.width_estimate import WidthEstimate, bound_estimate
 from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest, partition
 from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition.result import PartitionResult, tree_lines
@@ -21,11 +20,12 @@ from gridloom.flow.partition.run import run_mapped, whole_differences
 from gridloom.flow.partition.search import PartitionSearch
 from gridloom.flow.partition.unroll_columns import side_by_side, width_of
 from gridloom.frontend.source import load_source
-from gridloom.mappers.budget import Budget
-from gridloom.mappers.rows.width import WidthConfig, width
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig
+from gridloom.partition.width_estimate import WidthEstimate, bound_estimate
+from gridloom.search.budget import Budget
 from gridloom.sim import simulate, stimulus_for
+from gridloom.targets.rows.mappers.width import WidthConfig, width
 from gridloom.verify import legal
 
 pytest.importorskip("pymetis")

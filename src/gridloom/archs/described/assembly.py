@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gridloom.archs.described.draft import Cell, Draft, TileDraft
-from gridloom.archs.families.crossbar_parts import Link, add_ports, add_ways
-from gridloom.archs.families.file_parts import File, add_bus, add_file
-from gridloom.archs.families.grid_parts import add_pe, add_spill
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool
+from gridloom.archs.parts.crossbars import Link, add_ports, add_ways
+from gridloom.archs.parts.files import File, add_bus, add_file
+from gridloom.archs.parts.grid import add_pe, add_spill
 from gridloom.errors import ArchError
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
+from gridloom import registry
 from gridloom.archs.described.assembly import traits_of
 from gridloom.archs.described.keys import (
     count_at,
@@ -23,10 +24,9 @@ from gridloom.archs.described.keys import (
     suggestion,
     word_at,
 )
-from gridloom.archs.families.crossbar_parts import MAX_HOPS
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
+from gridloom.archs.parts.crossbars import MAX_HOPS
 from gridloom.archs.simd import WIDTHS, check_simd
-from gridloom.archs.traits import TRAITS
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 
@@ -161,7 +161,7 @@ def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
         links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
         loop_levels=number_at(data.get("loop_levels", 0), "loop_levels", 0, 8),
         simd=check_simd(count_at(graph.get("simd"), "graph.simd", *WIDTHS, none="one lane"), "graph.simd"),
-        traits=frozenset(_words(graph.get("traits", []), "graph.traits", TRAITS)) | traits_of(builder),
+        traits=frozenset(_words(graph.get("traits", []), "graph.traits", registry.traits())) | traits_of(builder),
     )
 
 

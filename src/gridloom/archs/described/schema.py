@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gridloom.archs.described.links import PATTERNS
 from gridloom.archs.described.tile_entries import CLASSES, GROUPS, MAX_CYCLES, MAX_FIFO, OPS
-from gridloom.archs.families.crossbar_parts import MAX_HOPS
+from gridloom.archs.parts.crossbars import MAX_HOPS
 from gridloom.archs.selectors import LAYOUTS
 
 _NAME: Final = {"type": "string"}

@@ -9,7 +9,7 @@ from gridloom.archs.described.draft import BankDraft, BusDraft, Cell, Draft, Fil
 from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at, word_at
 from gridloom.archs.described.places import places
 from gridloom.archs.described.tile_entries import MAX_CYCLES, PORT_COUNTS, ports_at, rotating_at
-from gridloom.archs.families.crossbar_parts import MAX_HOPS
+from gridloom.archs.parts.crossbars import MAX_HOPS
 from gridloom.errors import ArchError
 
 _BYPASS_KEYS: Final = ("hops", "ports")

@@ -102,10 +102,14 @@ def _links(arch: Arch) -> Any:
 
 
 def _candidates(arch: Arch) -> list[tuple[Any, set[Link]]]:
-    """Return the patterns with their links: those of the array's traits first, then those with the most links."""
-    fitting = [name for name, trait in (("torus", "wraps"), ("hex", "hexagonal")) if arch.has(trait)]
+    """Return the patterns with their links: those of the array's traits first, then those with the most links.
+
+    A pattern that would give the array a trait that it does not have is left out.
+    """
+    told = {"torus": "wraps", "hex": "hexagonal"}
+    fitting = [name for name, trait in told.items() if arch.has(trait)]
     whole = {name: PATTERNS[name](arch.rows, arch.cols) for name in _NAMED}
-    rest = sorted((n for n in _NAMED if n not in fitting), key=lambda n: (-len(whole[n]), _NAMED.index(n)))
+    rest = sorted((n for n in _NAMED if n not in told), key=lambda n: (-len(whole[n]), _NAMED.index(n)))
     found: list[tuple[Any, set[Link]]] = [(name, whole[name]) for name in fitting + rest]
     for name in ("torus", "onehop", "mesh"):
         for side, along in enumerate(("rows", "cols")):

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gridloom import registry
+from gridloom import plugins, registry
 from gridloom.cli.completion import offer_groups
+from gridloom.cli.entry import one_line
 from gridloom.cli.options import AsJson, Quiet
 
 #: What the names of a group stand for.
@@ -24,6 +25,7 @@ _GROUPS: Final = {
     "readers": "formats of source files",
     "suites": "benchmarks, for gridloom bench",
     "models": "learned models, for gridloom train and gridloom eval",
+    "plugins": "other packages that add to these lists",
 }
 
 
@@ -33,7 +35,8 @@ def list_names(
         str | None,
         typer.Argument(
             metavar="GROUP",
-            help="One of archs, mappers, kernels, networks, costs, suites, models and readers; none lists the groups.",
+            help="One of archs, mappers, kernels, networks, costs, suites, models, readers and plugins; none lists the "
+            "groups.",
             autocompletion=offer_groups,
         ),
     ] = None,
@@ -43,6 +46,8 @@ def list_names(
     """List the names of a group that can be used, each with one line about it; without a group, list the groups."""
     if group is None:
         return _list_groups(as_json)
+    if group == "plugins":
+        return _list_plugins(as_json)
     entries = {name: registry.entry(group, name) for name in registry.names(group)}
     if as_json:
         rows = [
@@ -62,7 +67,8 @@ def list_names(
 
 def _list_groups(as_json: bool) -> int:
     """Print the groups with the number of their names."""
-    rows = [{"name": name, "summary": _GROUPS[name], "names": len(registry.names(name))} for name in registry.REGISTRY]
+    rows = [{"name": name, "summary": _GROUPS[name], "names": len(registry.names(name))} for name in registry.GROUPS]
+    rows.append({"name": "plugins", "summary": _GROUPS["plugins"], "names": len(plugins.find_plugins())})
     if as_json:
         print(json.dumps({"groups": rows}))
         return 0
@@ -71,19 +77,46 @@ def _list_groups(as_json: bool) -> int:
     return 0
 
 
-def _takes(item: registry.Entry | registry.Mapper) -> dict[str, Any]:
+def _list_plugins(as_json: bool) -> int:
+    """Print the plug-ins: name, package and version, whether they are used and why not, and what they add."""
+    found = plugins.find_plugins()
+    if as_json:
+        rows = [
+            {
+                "name": plugin.name,
+                "package": plugin.package,
+                "version": plugin.version,
+                "state": plugin.state,
+                "reason": plugin.reason or None,
+                "adds": plugin.adds,
+            }
+            for plugin in found
+        ]
+        print(json.dumps({"plugins": rows}))
+        return 0
+    if not found:
+        print("no plug-ins" if plugins.is_enabled() else "plug-ins are switched off")
+    for plugin in found:
+        state = plugin.state + (f": {one_line(plugin.reason)}" if plugin.reason else "")
+        print(f"{plugin.name}  {plugin.package} {plugin.version}  {state}")
+        for field, names in plugin.adds.items():
+            print(f"  {field:<8}  {', '.join(names)}")
+    return 0
+
+
+def _takes(item: registry.Entry | registry.MapperEntry) -> dict[str, Any]:
     """What a mapper declares, as plain data; nothing for other entries.
 
     The declaration is the one that ``auto`` and the mappers' refusals use, so that the list cannot contradict them.
     """
-    if not isinstance(item, registry.Mapper):
+    if not isinstance(item, registry.MapperEntry):
         return {}
     kinds = [{"style": kind.style, "traits": kind.traits, "domains": kind.domains} for kind in item.takes]
     return {"role": item.role, "takes": kinds}
 
 
-def _for_arrays(item: registry.Entry | registry.Mapper) -> str:
+def _for_arrays(item: registry.Entry | registry.MapperEntry) -> str:
     """The traits of the arrays that a mapper takes, before its summary."""
-    if not isinstance(item, registry.Mapper):
+    if not isinstance(item, registry.MapperEntry):
         return ""
     return f"[{', '.join(trait for kind in item.takes for trait in kind.traits)}] "

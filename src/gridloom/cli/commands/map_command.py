@@ -147,9 +147,10 @@ def check_spokes(arch: str) -> None:
 
 def spoke_text(mapping: Mapping) -> str:
     """The spoke RAM of a mapping as JSON, with one entry on each line."""
-    from gridloom.emit.spoke_ram import spoke_ram
+    from gridloom import registry
 
-    rows = ",\n".join(f" {json.dumps(entry.to_dict())}" for entry in spoke_ram(mapping))
+    entries = registry.hook("exports", "spoke-ram")(mapping)
+    rows = ",\n".join(f" {json.dumps(entry.to_dict())}" for entry in entries)
     return f"[\n{rows}\n]\n"
 
 
@@ -284,7 +285,7 @@ def command_line(request: Request) -> str:
     It names source, array, mapper, seed and everything that guides the search; output files and ``--jobs`` are left
     out.
     """
-    words = ["gridloom", "map", str(request.source), "--arch", str(request.arch), "--mapper", request.mapper]
+    words = ["gridloom", "map", str(request.source), "--arch", str(request.arch), "--mapper", str(request.mapper)]
     words += ["--seed", str(request.seed)]
     for name in ("ii", "time_limit", "effort", "place", "init", "pin"):
         value = getattr(request, name)

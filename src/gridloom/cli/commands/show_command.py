@@ -111,11 +111,10 @@ def _list_loops(path: Path, as_json: bool) -> int:
     import json
 
     from gridloom.flow.loops.listing import list_loops
-    from gridloom.flow.tensor.listing import list_networks
-    from gridloom.frontend.source import imports_torch
+    from gridloom.frontend.source import module_reader
 
-    if path.suffix == ".py" and imports_torch(path):
-        networks = list_networks(path)
+    if path.suffix == ".py" and (reader := module_reader(path)) is not None:
+        networks = reader.list_networks(path)
         if as_json:
             print(json.dumps({"file": str(path), "networks": [row.to_dict() for row in networks]}))
             return 0

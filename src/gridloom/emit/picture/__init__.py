@@ -2,8 +2,8 @@
 
 ``pictures``    one function for all of them
 ``graph``       dataflow graphs, placed by ``layered``; ``partition_tree``: the tree of a partitioning
-``array``       arrays and mappings: ``array_layout`` places tiles and links, ``tiles`` draws the parts, ``wires`` and
-                ``row_wires`` turn routes into paths; ``spokes``: mappings on a streaming engine
+``array``       arrays and mappings: ``array_layout`` places tiles and links, ``tiles`` draws the parts, ``wires`` turns
+                routes into paths; targets add theirs by the hooks ``wires`` and ``pictures``
 ``legend``      headings and legends; ``palette``: colours; ``geometry``: points and paths; ``text``: SVG elements
 
 Coordinates are in pixels with y downwards. A picture has two forms: alone, with titles that viewers show at the

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 
+from gridloom import registry
 from gridloom.archs.model import Arch, Kind
 from gridloom.emit.details import Details, Move
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.array_layout import ArrayLayout
 from gridloom.emit.picture.geometry import Box, line
 from gridloom.emit.picture.legend import HEAD, MARGIN, Key, heading, legend, op_keys, wire_sample
-from gridloom.emit.picture.row_wires import VpcmaWiring, plain_links
 from gridloom.emit.picture.text import document, element, group, label, number
 from gridloom.emit.picture.tiles import (
     Look,
@@ -50,7 +50,7 @@ def svg_arch(arch: Arch) -> str:
     Linear in tiles and links.
     """
     layout = ArrayLayout(arch)
-    parts = channels(layout, strong=True) if layout.has_links else plain_links(layout, strong=True)
+    parts = plain_links(layout, strong=True)
     shown = telling_classes(arch)
     for t, tile in enumerate(arch.tiles):
         parts.append(tile_outline(layout, t, used=True, marks={}))
@@ -93,10 +93,9 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
     On modulo-scheduled arrays ``cycle`` is a slot and only its panel is drawn; on others everything else is faded. The
     slot is not checked here.
     """
-    if details.arch.has("spokes"):
-        from gridloom.emit.picture.spokes import spokes_picture
-
-        return spokes_picture(details, slot=cycle, live=live)
+    if (draw := registry.hook_for("pictures", details.arch)) is not None:
+        drawn: str = draw(details, slot=cycle, live=live)
+        return drawn
     layout = ArrayLayout(details.arch)
     modulo = details.arch.style == "modulo"
     slots = [cycle] if modulo and cycle is not None else list(range(details.ii))
@@ -191,7 +190,16 @@ def wiring(details: Details, layout: ArrayLayout) -> Wiring:
 
     Arrays with LINK resources and rows of ALUs differ in it; the streaming engine never comes here.
     """
-    return LinkWiring(details, layout) if layout.has_links else VpcmaWiring(details, layout)
+    own = registry.hook_for("wires", layout.arch)
+    made: Wiring = LinkWiring(details, layout) if own is None else own.wiring(details, layout)
+    return made
+
+
+def plain_links(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
+    """Return the links of an array without what they carry."""
+    own = registry.hook_for("wires", layout.arch)
+    drawn: list[str] = channels(layout, strong=strong) if own is None else own.links(layout, strong=strong)
+    return drawn
 
 
 def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
@@ -207,7 +215,7 @@ def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> lis
     marks = [
         badge for way in details.ways for badge in wires.badges(way) if not modulo or badge.cycle % details.ii == slot
     ]
-    parts = channels(layout) if layout.has_links else plain_links(layout)
+    parts = plain_links(layout)
     parts += _tiles(details, layout, slot, look)
     parts += _gates(details, layout)
     # The heat maps lie above the tiles, but below wires and nodes, which stay readable.

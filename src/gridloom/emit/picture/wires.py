@@ -4,8 +4,8 @@ A piece stands for one resource of the array and carries the cycles at which the
 share their first pieces: equal pieces of one signal are drawn once.
 
 A family of arrays brings a :class:`Wiring`, which turns a route into pieces and badges; ``array`` merges and draws
-them. :class:`LinkWiring` here serves all arrays with LINK resources, ``row_wires`` those without, ``spokes`` the
-streaming engine. Paths are compared as texts: two pieces are equal when their rounded coordinates are.
+them. ``LinkWiring`` here serves all arrays with LINK resources; targets declare others (hooks ``wires`` and
+``pictures``). Paths are compared as texts: two pieces are equal when their rounded coordinates are.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``page``            the report; ``failure_page``: the one of a failure, with ``congestion`` as its picture
 ``data``            what the report's script knows; ``template``: assets, slots, tables, style
-``dataflow_card``   the card of a tensor pipeline; ``source_listing``: the card with the source of a loop
+``source_listing``  the card with the source of a loop; ``large_page``: the report of a large mapping
 ``assets/``         page, style and scripts as files; ``assets/drawing``: what the studio's page uses, too
 ``bundle``          the modules of a script joined into one
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.emit.picture import palette
+from gridloom.emit.picture.array import plain_links
 from gridloom.emit.picture.array_layout import ArrayLayout
-from gridloom.emit.picture.row_wires import plain_links
 from gridloom.emit.picture.text import document, element, escape, group, title
-from gridloom.emit.picture.tiles import channels, heat_label, rectangle, tile_name, tile_outline
+from gridloom.emit.picture.tiles import heat_label, rectangle, tile_name, tile_outline
 
 _MARGIN: Final = 12.0
 
@@ -26,7 +26,7 @@ def congestion_picture(arch: Arch, congested: Sequence[str]) -> str:
     over. Linear in tiles and links.
     """
     layout = ArrayLayout(arch)
-    parts = channels(layout, strong=True) if layout.has_links else plain_links(layout, strong=True)
+    parts = plain_links(layout, strong=True)
     marks = [name for name in congested if name in arch.resource_index]
     hot = _tiles(arch, marks)
     for t, tile in enumerate(arch.tiles):

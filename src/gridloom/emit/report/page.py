@@ -22,7 +22,6 @@ from gridloom.emit.picture.graph import graph_picture
 from gridloom.emit.picture.text import escape
 from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
-from gridloom.emit.report.dataflow_card import DataflowLoad, dataflow_card
 from gridloom.emit.report.large_page import is_large, large_body, large_data
 from gridloom.emit.report.source_listing import SourceListing, listing_card
 from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
@@ -38,14 +37,14 @@ def html_report(
     command: str,
     violations: Sequence[str] = (),
     source: SourceListing | None = None,
-    load: DataflowLoad | None = None,
+    card: str = "",
 ) -> str:
     """The report of a mapping as HTML text.
 
     ``stats``: metrics by name, nested ones allowed. ``verdict``: what is known of it, ``{"legal": bool, "simulated":
     bool}``; a missing or None entry reads "not checked". ``command`` reproduces the mapping. ``violations``: what the
-    checker found, one line each. ``source``: the text that the graph was made of. ``load``: what a dataflow pipeline
-    does with its cycles. Linear in the size of the mapping; nothing is fetched when it is opened.
+    checker found, one line each. ``source``: the text that the graph was made of. ``card``: HTML of further cards.
+    Linear in the size of the mapping; nothing is fetched when it is opened.
     """
     details = Details(mapping)
     large = is_large(details)
@@ -68,19 +67,19 @@ def html_report(
         f"{mapping.dfg.name} on {mapping.arch.name}",
         summary=summary(details),
         badges=_badges(verdict),
-        body=large_body(fields, details, script) if large else _body(fields, details, load, script),
+        body=large_body(fields, details, script) if large else _body(fields, details, card, script),
         script=script,
     )
 
 
-def _body(fields: MappingABC[str, str], details: Details, load: DataflowLoad | None, script: str) -> str:
+def _body(fields: MappingABC[str, str], details: Details, card: str, script: str) -> str:
     """The body of a page with pictures of the whole array and the whole graph."""
     array = picture(details, live=True)
     more = {
         "array": array,
         "span": "wide" if aspect(array) > 1.35 else "half",
         "graph": graph_picture(details.dfg, live=True),
-        "load": "" if load is None else dataflow_card(details.arch, load),
+        "load": card,
         "unit": escape(timeline(details)["unit"]),
         "last": str(timeline(details)["last"]),
         "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),

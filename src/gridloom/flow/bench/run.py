@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from gridloom import registry
+from gridloom import plugins, registry
 from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
@@ -26,7 +26,7 @@ from gridloom.flow.bench.fitting import sized
 from gridloom.flow.bench.loop_speed import loop_summary
 from gridloom.flow.bench.peers import with_peers
 from gridloom.flow.bench.processor import Processor, sequential_cycles
-from gridloom.flow.bench.suite import Cell, Suite
+from gridloom.flow.bench.suite import Cell, Group, Suite
 from gridloom.flow.files import examples_folder
 from gridloom.flow.inputs import fitted, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
@@ -35,6 +35,7 @@ from gridloom.frontend.loops.spec import Memory, is_loop, parse
 from gridloom.mapping.model import Failure
 from gridloom.mapping.model import Mapping as MappingOfGraph
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
+from gridloom.search.choice import mapper_name
 from gridloom.text_file import is_file
 
 #: The name under which cells are stored. It is part of their keys, so it stays when this module moves.
@@ -88,11 +89,11 @@ def bench(
     # Two cells may ask the same: "auto" may be a size that the suite also names.
     jobs = list({job.key: job for job in asked}.values())
     if store is None:
-        run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
+        run = run_jobs(plugins.carry(run_cell), jobs, executor=executor, progress=progress)
         found = {outcome.key: (outcome.value, outcome.error, outcome.seconds) for outcome in run.outcomes}
         interrupted = run.interrupted
     else:
-        done = run_stored(run_cell, jobs, store, executor=executor, resume=resume, progress=progress)
+        done = run_stored(plugins.carry(run_cell), jobs, store, executor=executor, resume=resume, progress=progress)
         stored = {job.key: store.get(job.key) for job in jobs}
         found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
@@ -111,23 +112,30 @@ def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
     source = source_path(suite, cell.source, folder)
     arch, memory = _array(cell.arch, source)
     # An unknown name should fail here, once, and not in every job.
-    if suite.mapper != "auto":
+    if isinstance(suite.mapper, str) and suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
-    return ask(
-        QUESTION,
-        {
-            "source": source,
-            "graph": graph_hash(source, memory),
-            "arch": arch,
-            "array": _fingerprint(arch),
-            "mapper": suite.mapper,
-            "settings": dict(suite.settings),
-            "seed": cell.seed,
-            "effort": suite.effort,
-            "time_limit": suite.time_limit,
-        },
-        version=__version__,
-    )
+    parameters = {
+        "source": source,
+        "graph": graph_hash(source, memory),
+        "arch": arch,
+        "array": _fingerprint(arch),
+        "mapper": mapper_name(suite.mapper),
+        "settings": dict(suite.settings),
+        "seed": cell.seed,
+        "effort": suite.effort,
+        "time_limit": suite.time_limit,
+        **(plugin_versions(suite.mapper) if isinstance(suite.mapper, str) else {}),
+    }
+    argument = None if isinstance(suite.mapper, str) else {**parameters, "mapper": suite.mapper}
+    return ask(QUESTION, parameters, version=__version__, argument=argument)
+
+
+def plugin_versions(mapper: str) -> dict[str, list[str]]:
+    """Return what the key of a job says of the plug-ins behind a mapper; nothing where there are none."""
+    # ``auto`` chooses among mappers, and one for every kind of array races others.
+    calls_others = mapper == "auto" or any("*" in part.takes for part in registry.entry("mappers", mapper).parts)
+    packages = plugins.packages_behind(mapper, calls_others=calls_others)
+    return {"plugins": packages} if packages else {}
 
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,6 +210,13 @@ def narrowed(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = 
     kept = tuple(group for group in groups if group.archs)
     expected = suite.expected if not (archs or seeds) else replace(suite.expected, cells=None, mapped=None)
     return replace(suite, groups=kept, seeds=tuple(seeds) or suite.seeds, expected=expected)
+
+
+def on_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
+    """Return the suite with every one of its sources on each of these arrays, in the place of its own arrays."""
+    sources = tuple(dict.fromkeys(source for group in suite.groups for source in group.sources))
+    group = Group(sources=sources, archs=tuple(archs))
+    return replace(suite, groups=(group,), expected=replace(suite.expected, cells=None, mapped=None))
 
 
 def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:

@@ -28,6 +28,7 @@ from typing import Any
 from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.frontend.loops.source_name import check_saved
+from gridloom.search.choice import MapperFunction
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 _KEYS = (
@@ -71,7 +72,8 @@ class Suite:
 
     name: str
     summary: str = ""
-    mapper: str = "auto"
+    #: A name, or a function of the user's.
+    mapper: str | MapperFunction = "auto"
     effort: int | None = None
     time_limit: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -101,15 +103,13 @@ def load_suite(name: str, named: Sequence[str] = ()) -> Suite:
         suite = read_suite(read_yaml_file(Path(name)), name)
         check_saved((source for group in suite.groups for source in group.sources), named, name)
         return suite
-    reader = registry.load("suites", name)
-    made: Suite = reader(name)
-    return made
+    return declared_suite(name)
 
 
-def built_in(name: str) -> Suite:
-    """Return a suite that comes with the package."""
-    file = resources.files("gridloom") / "suites" / f"{name}.yaml"
-    return read_suite(file.read_text(encoding="utf-8"), f"suite {name}")
+def declared_suite(name: str) -> Suite:
+    """Return a suite that a target declares. OptionError for an unknown name."""
+    package, _, path = registry.entry("suites", name).target.partition(":")
+    return read_suite(resources.files(package).joinpath(path).read_text(encoding="utf-8"), f"suite {name}")
 
 
 def read_suite(text: str, where: str) -> Suite:
@@ -163,8 +163,7 @@ def _borrowed(data: dict[str, Any], where: str) -> list[str]:
     name = data["sources_of"]
     if "sources" in data or not isinstance(name, str):
         raise OptionError(f"sources_of: expected a suite's name and no sources beside it, found {name!r}", where=where)
-    registry.entry("suites", name)
-    return list(dict.fromkeys(source for group in built_in(name).groups for source in group.sources))
+    return list(dict.fromkeys(source for group in declared_suite(name).groups for source in group.sources))
 
 
 def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:

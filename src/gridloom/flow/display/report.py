@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gridloom import registry
 from gridloom.flow.result import Result
 from gridloom.mapping.model import Mapping
 
@@ -23,8 +24,6 @@ def result_page(result: Result, *, command: str = "") -> str:
     ``command`` is the one that gives the same result again. Linear in the mapping, the graph and the array.
     """
     from gridloom.emit import failure_report, html_report
-    from gridloom.flow.tensor.cold_start import with_start
-    from gridloom.flow.tensor.dataflow_load import dataflow_load
 
     record = result.to_dict()
     source = None if result.text is None else result.text.listing(result.dfg, result.remarks)
@@ -44,7 +43,7 @@ def result_page(result: Result, *, command: str = "") -> str:
         verdict=record["verified"],
         command=command,
         source=source,
-        load=with_start(dataflow_load(result.mapping), result),
+        card="".join(card(result) for card in registry.hooks_for("report_cards", result.arch)),
     )
 
 

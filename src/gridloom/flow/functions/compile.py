@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gridloom.flow.functions.launching.configurations import Loads
     from gridloom.flow.functions.native import NativeFunction
     from gridloom.flow.functions.run import FunctionRun
-    from gridloom.mappers.budget import Reporter
+    from gridloom.search.budget import Reporter
     from gridloom.sim.slot_code import SlotCode
 
 #: Seconds and moves of search for each loop where the caller sets no limit: whichever ends first.

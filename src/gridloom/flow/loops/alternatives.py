@@ -7,9 +7,9 @@ What is better depends on the array, so that every alternative whose bound leave
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
@@ -19,11 +19,11 @@ from gridloom.flow.bounds import lower_bound
 from gridloom.mapping.mii import Mii
 
 if TYPE_CHECKING:
+    from gridloom.dfg.interpreter import Stimulus, Words
     from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
     from gridloom.flow.source.comparison import Reference
-    from gridloom.transform.words24.narrowing import Narrowing
 
 #: The part of the time limit that the first alternative has while another one may be better.
 _FIRST_SHARE: Final = 0.75
@@ -31,6 +31,28 @@ _FIRST_SHARE: Final = 0.75
 _MOST_TILES: Final = 1024
 #: How many alternatives that were not tried a remark names.
 _SHOWN: Final = 2
+
+
+class Rewrite(Protocol):
+    """A loop and a graph of other words that stands for it, as the hook ``rewrites`` of a target returns them."""
+
+    @property
+    def source(self) -> Dfg:
+        """The loop as it was read."""
+        ...
+
+    @property
+    def dfg(self) -> Dfg:
+        """The graph that is mapped instead."""
+        ...
+
+    def stimulus(self, iterations: int, seed: int) -> tuple[Stimulus, Stimulus]:
+        """The same random values for the loop and for the graph."""
+        ...
+
+    def findings(self, given: Stimulus, outputs: Mapping[str, Words]) -> list[str]:
+        """Where outputs of the graph differ from what the loop stores."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +68,7 @@ class Alternative:
     #: The MII on the array; None before the array is known, and on elastic arrays.
     bound: Mii | None = None
     #: Where the graph is one of 24-bit words: the loop that it stands for, to compare it with.
-    narrowing: Narrowing | None = None
+    rewrite: Rewrite | None = None
     #: The source that the graph was read from, to run beside it; None for a plain graph.
     reference: Reference | None = None
 

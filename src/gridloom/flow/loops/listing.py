@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
-from gridloom.errors import SourceError
-from gridloom.frontend.python.kernel import kernels_of
+from gridloom.errors import GridloomError, SourceError
+from gridloom.frontend.python.kernel import PythonKernel, sources_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +92,16 @@ def _c_loops(path: Path) -> list[Row]:
 
 
 def _python_kernels(path: Path) -> list[Row]:
-    """Return one row for each kernel of a Python file, which is executed."""
+    """Return one row for each kernel, and each object with ``build``, of a Python file, which is executed."""
     rows = []
-    for name, kernel in kernels_of(path).items():
-        row = Row(source=f"{path}:{name}", place=f"line {kernel.line}")
+    for name, kernel in sources_of(path).items():
+        place = f"line {kernel.line}" if isinstance(kernel, PythonKernel) else "object with build()"
+        row = Row(source=f"{path}:{name}", place=place)
+        if isinstance(kernel, GridloomError):
+            rows.append(Row(source=row.source, place=row.place, limit=str(kernel)))
+            continue
         try:
-            dfg = kernel.graph()
+            dfg = kernel if isinstance(kernel, Dfg) else kernel.graph()
         except SourceError as error:
             rows.append(Row(source=row.source, place=row.place, limit=str(error)))
             continue

@@ -13,7 +13,7 @@ from gridloom.flow.loops.alternatives import Alternative
 from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
-from gridloom.transform.words24.narrowing import assumed
+from gridloom.transform.assumed import assumed
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
@@ -154,11 +154,13 @@ def _reference(loop: CLoop, module: Module, path: Path, options: COptions, unrol
 
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
-    """Return the graphs and the text of a Python kernel."""
+    """Return the graphs and the text of a Python kernel, or the graph that an object with ``build`` builds."""
     from gridloom.flow.source.python_kernels import KernelReference
-    from gridloom.frontend.python.kernel import chosen
+    from gridloom.frontend.python.kernel import find_source
 
-    kernel = chosen(spec)
+    kernel = find_source(spec)
+    if isinstance(kernel, Dfg):
+        return [Alternative(label="", dfg=kernel)]
     rows = []
     for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
         factor = 1 if spec.unroll == AUTO else spec.unroll

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.width_estimate import Demand, WidthEstimate, bound_estimate
 from gridloom.partition import split
 from gridloom.partition.split import is_op
+from gridloom.partition.width_estimate import Demand, WidthEstimate, bound_estimate
 
 
 @dataclass(frozen=True, kw_only=True)

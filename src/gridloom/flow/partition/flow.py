@@ -26,13 +26,6 @@ from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, OptionError
-from gridloom.estimate.width_estimate import (
-    BoundEstimator,
-    WidthEstimate,
-    WidthEstimator,
-    bound_estimate,
-    check_columns,
-)
 from gridloom.flow.inputs import ArchLike, prepare, read_arch
 from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition.result import MappedPart, PartitionResult
@@ -41,10 +34,17 @@ from gridloom.flow.partition.search import Branch, PartitionSearch, Spent
 from gridloom.flow.partition.unroll_columns import width_of
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig, bisections, split
+from gridloom.partition.width_estimate import (
+    BoundEstimator,
+    WidthEstimate,
+    WidthEstimator,
+    bound_estimate,
+    check_columns,
+)
 
 if TYPE_CHECKING:
     from gridloom.flow.inputs import Source
-    from gridloom.transform.words24.narrowing import Narrowing
+    from gridloom.flow.loops.alternatives import Rewrite
 
 EstimatorName = Literal["auto", "learned", "dgcnn", "bound", "mapper"]
 #: What the estimator gives less than this is not tried, however much it would pay; what is in doubt is tried.
@@ -120,7 +120,7 @@ def partition(request: PartitionRequest) -> PartitionResult:
     arch = read_arch(request.arch)
     check_columns(arch)
     prepared = prepare(request.source, arch)
-    return _PartitionRun(request, prepared.dfg, arch, prepared.narrowing).result()
+    return _PartitionRun(request, prepared.dfg, arch, prepared.rewrite).result()
 
 
 def estimator_of(name: EstimatorName) -> WidthEstimator:
@@ -150,7 +150,7 @@ class _PartitionRun:
     dfg: Dfg
     arch: Arch
     #: The loop that the graph of 24-bit words stands for, where it comes from one.
-    narrowing: Narrowing | None = None
+    rewrite: Rewrite | None = None
 
     def __post_init__(self) -> None:
         request = self.request
@@ -313,7 +313,7 @@ class _PartitionRun:
             mappings.append(mapping)
         began = time.process_time()
         parts = [leaf.part for leaf in leaves]
-        confirmed = confirm_parts(self.dfg, parts, mappings, self.request.iterations, self.request.seed, self.narrowing)
+        confirmed = confirm_parts(self.dfg, parts, mappings, self.request.iterations, self.request.seed, self.rewrite)
         seconds = time.process_time() - began
         failure = None if not confirmed.findings else _refused(confirmed.findings)
         return self._result(root, leaves, failure=failure, confirm=seconds, confirmed=confirmed.parts)

@@ -13,8 +13,8 @@ from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.flow.partition.unroll_columns import width_of
-from gridloom.mappers.choice import config_type
 from gridloom.mapping.model import Failure, Mapping
+from gridloom.search.choice import config_type
 
 Ops = frozenset[str]
 
@@ -110,7 +110,7 @@ class PartMapper:
 
     def run(self, part: Dfg, k: int, **settings: Any) -> Mapping | Failure:
         """Run the mapper once with the k-th seed; the genetic one takes no settings of a search."""
-        from gridloom.mappers.budget import Budget
+        from gridloom.search.budget import Budget
 
         mapper = registry.load("mappers", self.backend)
         if self.backend == "genetic":

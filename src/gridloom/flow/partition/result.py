@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.estimate.width_estimate import demand
 from gridloom.flow.partition.search import Branch, Spent
 from gridloom.flow.result import failure_record
 from gridloom.mapping.configuration import Configuration
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import Part
+from gridloom.partition.width_estimate import demand
 
 if TYPE_CHECKING:
     from gridloom.flow.partition.flow import PartitionRequest

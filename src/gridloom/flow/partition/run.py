@@ -15,12 +15,12 @@ import numpy as np
 from gridloom.dfg.interpreter import Stimulus, Words, interpret
 from gridloom.dfg.model import Dfg
 from gridloom.flow.confirmation import illegalities, metrics, run_configuration
+from gridloom.flow.loops.alternatives import Rewrite
 from gridloom.flow.partition.result import MappedPart
 from gridloom.flow.partition.unroll_columns import copy_name, side_by_side, width_of
 from gridloom.mapping.configuration import configure
 from gridloom.mapping.model import Mapping
 from gridloom.partition import Part
-from gridloom.transform.words24.narrowing import Narrowing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ def confirm_parts(
     mappings: Sequence[Mapping],
     iterations: int,
     seed: int,
-    narrowing: Narrowing | None = None,
+    rewrite: Rewrite | None = None,
 ) -> Confirmed:
     """Unroll each mapping over the columns, check and simulate it, and run the parts one after the other.
 
-    With ``narrowing``, the whole is also compared with the loop of 32-bit integers that the graph stands for. Linear in
+    With ``rewrite``, the whole is also compared with the loop of 32-bit integers that the graph stands for. Linear in
     hops, and in iterations times tiles.
     """
     mapped: list[MappedPart] = []
@@ -72,9 +72,9 @@ def confirm_parts(
     # Parts that are wrong by themselves would only repeat their findings as differences of the whole.
     if not findings:
         findings = whole_differences(dfg, mapped, iterations, seed)
-    if not findings and narrowing is not None:
-        given, words = narrowing.stimulus(iterations, seed)
-        findings = narrowing.findings(given, run_mapped(mapped, words))
+    if not findings and rewrite is not None:
+        given, words = rewrite.stimulus(iterations, seed)
+        findings = rewrite.findings(given, run_mapped(mapped, words))
     return Confirmed(parts=tuple(mapped), findings=tuple(findings))
 
 

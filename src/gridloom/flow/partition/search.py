@@ -19,10 +19,10 @@ from typing import Final, Literal
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import DfgError
-from gridloom.estimate.width_estimate import WidthEstimate
 from gridloom.flow.partition.counting import CutCosts
 from gridloom.partition import Bisection, BisectionConfig, Part, bisect, bisections
 from gridloom.partition.split import is_op, part_of
+from gridloom.partition.width_estimate import WidthEstimate
 
 Ops = frozenset[str]
 

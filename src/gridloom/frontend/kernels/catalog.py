@@ -15,7 +15,8 @@ from gridloom.frontend.kernels.base import Kernel, placed_nodes
 def kernels() -> Iterator[Kernel]:
     """Every built-in kernel, in registration order. Imports them all."""
     for name in registry.names("kernels"):
-        yield registry.load("kernels", name)
+        if not registry.is_added("kernels", name):
+            yield registry.load("kernels", name)
 
 
 def markdown_table() -> str:

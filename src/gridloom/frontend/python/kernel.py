@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
@@ -29,6 +31,7 @@ from gridloom.frontend.loops.reduction import reduce
 from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
+from gridloom.frontend.python.builders import build_graph, builders_of
 from gridloom.frontend.python.module_file import execute, lines_in
 from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
 from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
@@ -245,23 +248,49 @@ def kernel(name: str | Callable[..., Any], /, **parameters: int | str) -> Dfg | 
 
 
 def read(path: Path) -> Dfg:
-    """The graph of the only kernel of a Python file. Executes the file."""
-    return chosen(LoopSpec(path=path)).graph()
+    """The graph of the only kernel, or of the only object with ``build``, of a Python file. Executes the file."""
+    source = find_source(LoopSpec(path=path))
+    return source if isinstance(source, Dfg) else source.graph()
 
 
 def read_spec(source: str | SourceName, memory: Memory | None = None) -> Dfg:
-    """The graph of ``FILE.py:FUNCTION,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``.
+    """The graph of ``FILE.py:NAME,key=value,...``; keys are ``memory``, ``unroll`` and ``size.ARRAY``.
 
     ``memory`` is for a text that does not say it.
     """
     spec = parse(source)
-    kernel = chosen(spec)
+    kernel = find_source(spec)
+    if isinstance(kernel, Dfg):
+        return kernel
     return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
 
 
 def kernels_of(path: Path) -> dict[str, PythonKernel]:
     """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    kernels = {key: value for key, value in vars(execute(path)).items() if isinstance(value, PythonKernel)}
+    return _kernels(execute(path), path)
+
+
+def sources_of(path: Path) -> dict[str, PythonKernel | Dfg | GridloomError]:
+    """The kernels of a Python file, then the graphs that its objects with ``build`` build. Executes the file.
+
+    An object that builds none has the reason in the place of a graph.
+    """
+    module = execute(path)
+    found: dict[str, PythonKernel | Dfg | GridloomError] = {**_kernels(module, path)}
+    for name, item in builders_of(module).items():
+        try:
+            graph = build_graph(item, LoopSpec(path=path, function=name))
+        except GridloomError as error:
+            found[name] = error
+            continue
+        if graph is not None:
+            found[name] = graph
+    return found
+
+
+def _kernels(module: ModuleType, path: Path) -> dict[str, PythonKernel]:
+    """The kernels of a module that was read from a file."""
+    kernels = {key: value for key, value in vars(module).items() if isinstance(value, PythonKernel)}
     for kernel in kernels.values():
         # Python makes paths absolute; messages name the file as the user did.
         if Path(kernel.file) == path.absolute():
@@ -269,17 +298,26 @@ def kernels_of(path: Path) -> dict[str, PythonKernel]:
     return kernels
 
 
-def chosen(spec: LoopSpec) -> PythonKernel:
-    """The kernel that a text names, or the only one of its file. Executes the file.
+def find_source(spec: LoopSpec) -> PythonKernel | Dfg:
+    """The kernel that a text names, or the graph that the object of that name builds. Executes the file.
 
-    SourceError where the file has no such kernel, or several and none is named; it lists those that there are.
+    Without a name it is the only one of its file. SourceError where the file has none of that name, or several and none
+    is named; it lists those that there are.
     """
     path, name = spec.path, spec.function
-    kernels = kernels_of(path)
+    module = execute(path)
+    kernels, builders = _kernels(module, path), builders_of(module)
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name in kernels:
         return kernels[str(name)]
+    if name is None and not kernels and len(builders) == 1:
+        spec = replace(spec, function=next(iter(builders)))
+    if spec.function is not None and spec.function in vars(module):
+        graph = build_graph(vars(module)[spec.function], spec)
+        if graph is not None:
+            return graph
     listed = ", ".join(kernels) or "none"
     asked = f"has no kernel {name!r}" if name else f"has {len(kernels)} kernels"
-    raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}", where=str(path))
+    others = f"; objects with build(): {', '.join(builders)}" if builders else ""
+    raise SourceError(f"{asked}; functions decorated with @gridloom.kernel: {listed}{others}", where=str(path))

@@ -14,7 +14,7 @@ from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError
 from gridloom.flow.choice import OPTIONS
 from gridloom.flow.options import type_words
-from gridloom.mappers.choice import config_type, default_mapper, function_for, mappers_for
+from gridloom.search.choice import config_type, default_mapper, function_for, mappers_for
 from gridloom.studio.python_text import comments
 
 #: Arrays that the gallery shows, from small to large and from simple to special.

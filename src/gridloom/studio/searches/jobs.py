@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.errors import OptionError
 from gridloom.run import Outcome, Store, WorkerLost, WorkerPool, ask
@@ -110,7 +111,7 @@ class JobQueue:
                     del self.jobs[old]
         address = str(self._listener.address)
         task = Task(id=job.id, request=dict(request), mapping=mapping, address=address, key=self._key)
-        job.future = self._pool.submit(run_task, task)
+        job.future = self._pool.submit(plugins.carry(run_task), task)
         job.future.add_done_callback(lambda future: self._finish(job, future))
         self._tell({"event": "job", "job": job.to_dict()})
         return job

@@ -18,7 +18,7 @@ from gridloom.emit.report.source_listing import SourceListing
 from gridloom.errors import GridloomError
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result, failure_record
-from gridloom.mappers.budget import Progress
+from gridloom.search.budget import Progress
 
 #: Seconds between two frames.
 FRAME: Final = 0.1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gridloom import registry
 from gridloom.archs.model import ISSUE_KINDS, Arch
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import binding_recurrence, recurrence_mii
@@ -155,9 +156,8 @@ def _estimates(one: Opened, mii: int) -> list[list[Any]]:
 
 def _of_pipeline(one: Opened) -> dict[str, Any]:
     """Elastic arrays have a period instead of an II; the bottleneck is what bounds it."""
-    from gridloom.flow.tensor.dataflow_load import dataflow_load
-
-    load = dataflow_load(one.mapping)
+    measure = registry.hook_for("explanations", one.mapping.arch)
+    load = None if measure is None else measure(one.mapping)
     arch, dfg = one.mapping.arch, one.mapping.dfg
     if load is None:
         return {"ii": None, "mii": None, "static": False, "verdict": "The pipeline has no steady state.", "bounds": [],

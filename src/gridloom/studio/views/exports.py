@@ -13,12 +13,10 @@ from gridloom.emit.waves.perfetto import Span, perfetto
 from gridloom.emit.waves.vcd import Signal, vcd
 from gridloom.errors import OptionError
 from gridloom.sim.trace.clocked import Trace, is_poison
-from gridloom.sim.trace.tokens import BUSY, STALLED, STARVED, TokenTrace
 from gridloom.studio.views.values import Run
 
 _WIDTH: Final = {"i32": 32, "f32": 32, "cma24": 25}
 _SHOWN: Final = {int(Kind.IN), int(Kind.OUT), int(Kind.LINK), int(Kind.REG), int(Kind.SWITCH)}
-_STATES: Final = {BUSY: "busy", STARVED: "starved", STALLED: "stalled"}
 
 
 def run_as_vcd(run: Run) -> str:
@@ -60,7 +58,7 @@ def _signals(trace: Trace) -> Iterator[Signal]:
 def run_as_perfetto(run: Run) -> str:
     """The tiles of a run over time: what each issues in which iteration, with its result; or what each unit does."""
     trace = run.trace
-    spans = _token_spans(trace) if isinstance(trace, TokenTrace) else _issue_spans(trace)
+    spans = _issue_spans(trace) if isinstance(trace, Trace) else trace.spans()
     return perfetto(spans, process=f"{run.mapping.dfg.name} on {run.mapping.arch.name}")
 
 
@@ -79,19 +77,3 @@ def _issue_spans(trace: Trace) -> Iterator[Span]:
             yield Span(
                 track=arch.tiles[slot.tile].name, name=name, start=start, cycles=max(slot.latency, 1), facts=facts
             )
-
-
-def _token_spans(trace: TokenTrace) -> Iterator[Span]:
-    """A span for each stretch in which a unit is busy, starved or stalled."""
-    arch, dfg = trace.configuration.arch, trace.configuration.dfg
-    ends = [*trace.cycles[1:].tolist(), int(trace.cycles[-1]) + 1]
-    for u, (tile, node) in enumerate(trace.units):
-        states = trace.state[:, u].tolist()
-        begin = 0
-        for m in range(1, len(states) + 1):
-            if m == len(states) or states[m] != states[begin]:
-                if states[begin] in _STATES:
-                    start = int(trace.cycles[begin])
-                    name = f"{dfg.nodes[node].id}: {_STATES[states[begin]]}"
-                    yield Span(track=arch.tiles[tile].name, name=name, start=start, cycles=ends[m - 1] - start)
-                begin = m

@@ -5,33 +5,46 @@ Words are 64 bits wide and travel as bytes, since numbers of JavaScript are not 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingABC
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
+from gridloom import registry
 from gridloom.archs.model import Kind
 from gridloom.dfg.interpreter import Interpreter, OutOfBounds, Stimulus, Words
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.semantics import decode, encode
+from gridloom.emit.waves.perfetto import Span
 from gridloom.errors import OptionError, SimulationError
 from gridloom.mapping.configuration import configure
 from gridloom.mapping.model import Mapping
 from gridloom.sim.slot_code import SlotCode
 from gridloom.sim.stimulus import stimulus_for
 from gridloom.sim.trace.clocked import Trace, record
-from gridloom.sim.trace.tokens import TokenTrace, record_tokens
 
 #: Iterations that a run of the studio has at most, and those it has where nothing is said.
 MOST_ITERATIONS: Final = 10_000
 ITERATIONS: Final = 16
-#: Iterations and moments of a run of tokens.
-_TOKEN_ITERATIONS: Final = 6
+#: Iterations and moments of a run on a target's own simulator.
+_OWN_ITERATIONS: Final = 6
 _MOMENTS: Final = 2000
 
 _KINDS: Final = {"op": 0, "move": 1, "load": 2, "store": 3}
+
+
+class OwnTrace(Protocol):
+    """The trace of a target's own simulator, as the hook ``traces`` returns it."""
+
+    def head(self) -> dict[str, Any]:
+        """What the page has to know of the run, with its ``kind``."""
+        ...
+
+    def spans(self) -> Iterator[Span]:
+        """What each tile does over time, for Perfetto."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +52,7 @@ class Run:
     """A trace with an id, and what it was fed."""
 
     id: str
-    trace: Trace | TokenTrace
+    trace: Trace | OwnTrace
     mapping: Mapping
 
 
@@ -52,9 +65,10 @@ def run_of(mapping: Mapping, asked: MappingABC[str, Any], name: str = "run") -> 
     configuration = configure(mapping)
     iterations = _number(asked, "iterations", ITERATIONS, 1, MOST_ITERATIONS)
     seed = _number(asked, "seed", 0, 0, 2**31 - 1)
-    if mapping.arch.style == "elastic":
-        tokens = record_tokens(configuration, iterations=min(iterations, _TOKEN_ITERATIONS), moments=_MOMENTS)
-        return Run(id=name, trace=tokens, mapping=mapping)
+    own = registry.hook_for("traces", mapping.arch)
+    if own is not None:
+        trace = own(configuration, iterations=min(iterations, _OWN_ITERATIONS), moments=_MOMENTS)
+        return Run(id=name, trace=trace, mapping=mapping)
     stimulus = readable(mapping.dfg, stimulus_for(mapping.dfg, iterations, seed))
     if data := asked.get("data"):
         stimulus = with_data(mapping.dfg, stimulus, data)
@@ -160,8 +174,8 @@ def _check(dfg: Dfg, stimulus: Stimulus) -> None:
 
 def head(run: Run) -> dict[str, Any]:
     """What the page has to know of a run before it asks for words."""
-    if isinstance(run.trace, TokenTrace):
-        return token_head(run, run.trace)
+    if not isinstance(run.trace, Trace):
+        return {"id": run.id, **run.trace.head()}
     trace = run.trace
     compiled, configuration = trace.compiled, trace.compiled.configuration
     dfg, arch = configuration.dfg, configuration.arch
@@ -233,32 +247,3 @@ def words(run: Run, part: str, first: int = 0, count: int = 64) -> bytes:
     if part not in parts:
         raise OptionError(f"expected one of {', '.join(parts)}, found {part[:40]!r}")
     return bytes(np.ascontiguousarray(parts[part], dtype="<i8").tobytes())
-
-
-def token_head(run: Run, trace: TokenTrace) -> dict[str, Any]:
-    """A run of tokens, whole: what each unit does at each moment and where tokens wait."""
-    names = trace.configuration.arch.resource_names
-    counters = trace.counters
-    waiting = []
-    for f, flow in enumerate(trace.flows):
-        hops = max(len(flow.links), 1)
-        first = trace.first[f]
-        under_way = counters[:, first : first + hops] - counters[:, first + 1 : first + hops + 1]
-        buffered = counters[:, first + hops] - trace.taken[:, f]
-        waiting.append({
-            "edge": flow.edge, "links": list(flow.links), "names": [names[link] for link in flow.links],
-            "source": flow.source, "target": flow.target, "room": flow.room,
-            "under_way": under_way.T.tolist(), "buffered": buffered.tolist(),
-        })  # fmt: skip
-    return {
-        "id": run.id,
-        "kind": "tokens",
-        "cycles": len(trace.cycles),
-        "times": trace.cycles.tolist(),
-        "units": [list(unit) for unit in trace.units],
-        "state": trace.state.T.tolist(),
-        "fired": trace.fired.T.tolist(),
-        "flows": waiting,
-        "stuck": trace.stuck,
-        "cut": trace.cut,
-    }

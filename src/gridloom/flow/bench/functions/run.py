@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.errors import GridloomError
 from gridloom.flow.bench.functions.suite import Argument, FunctionSuite, data_set
@@ -56,7 +57,7 @@ def bench_functions(
     """Run every cell of a suite of functions on worker processes. Ctrl-C returns the rows that arrived."""
     cells = list(suite.cells())
     jobs = [_job(suite, cell, folder) for cell in cells]
-    run = run_jobs(run_cell, jobs, executor=executor, progress=progress)
+    run = run_jobs(plugins.carry(run_cell), jobs, executor=executor, progress=progress)
     found = {outcome.key: outcome for outcome in run.outcomes}
     rows = []
     for cell, job in zip(cells, jobs, strict=True):

@@ -2,7 +2,7 @@
 
 Integers are Python numbers, signed in their width; a truth value is 0 or 1; a pointer is an address, 0 to 2**32 - 1.
 Singles and doubles are NumPy scalars, whose arithmetic rounds as IEEE 754 says. Names in capitals are given to the
-generated code by :func:`gridloom.frontend.c.function.host.namespace`.
+generated code by :mod:`gridloom.frontend.c.function.host`.
 """
 
 from __future__ import annotations

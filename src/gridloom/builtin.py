@@ -1,0 +1,189 @@
+"""The declaration of what belongs to no target: described arrays, the portfolio, kernels and readers of graphs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gridloom.registry import Entry, Mapper, Reader, Target
+
+#: The graphs of the NeoSA evaluation.
+_NEOSA: Final = (
+    "tree_n_15_t_1", "tree_n_31_t_1", "tree_n_63_t_1", "tree_n_127_t_1", "tree_n_15_t_2", "tree_n_31_t_2",
+    "tree_n_63_t_2", "tree_n_15_t_3", "tree_n_31_t_3", "tree_n_15_t_4", "tree_n_31_t_4", "matmul22", "matmul33",
+    "matmul44", "matmul55", "matmul66", "matmul22normal", "convolution22", "convolution33", "convolution44",
+    "convolution55", "tree_n_15_t_1_r_3", "tree_n_31_t_1_r_3", "tree_n_63_t_1_r_3", "tree_n_15_t_2_r_3",
+    "tree_n_31_t_2_r_3", "tree_n_15_t_3_r_3", "tree_n_15_t_4_r_3", "K4N4", "K4N5", "K4N6", "K4N7", "K4N8", "K5N4",
+    "K6N4", "K7N4", "K8N4",
+)  # fmt: skip
+
+TARGET: Final = Target(
+    name="builtin",
+    summary="what every target shares",
+    traits={
+        "grid": (
+            "A tile runs one op for the whole loop and passes signals on beside it: the array is static, has "
+            "function units, operand inputs, outputs and links only, and has no settings."
+        ),
+        "registers": (
+            "Tiles are shared in time, results wait in output registers and register files, and operands have no FIFOs."
+        ),
+        "crossbars": (
+            "Tiles are shared in time, and routes compete for the wires between them, which the configuration "
+            "sets: links of crossbars, several of which a value may cross in one cycle, buses, and ports of "
+            "register files."
+        ),
+        "spokes": (
+            "The tiles stand in one row, each issues one op per spoke (slot), and early operands wait in delay "
+            "registers of the tile that reads them."
+        ),
+        "rows": (
+            "Rows of combinational ALUs stand over load and store ports, and only row boundaries take cycles, so "
+            "that a graph has a width in columns."
+        ),
+        "words24": (
+            "The ALUs compute with 24-bit words and a carry (domain cma24), so that loops of 32-bit integers are "
+            "narrowed first."
+        ),
+        "switches": "The array is elastic: units between switches exchange tokens over time-shared links.",
+        "fuses": "A function unit multiplies or shifts and then adds in one instruction.",
+        "blocking": "Some op keeps its function unit for more than one cycle, in which the unit takes no other op.",
+        "partial": "Some tile runs only some ops of an op class.",
+        "banks": "Arrays of the program lie in memory banks, which start a few accesses per cycle from some tiles.",
+        "constant_stores": "Some tile keeps only so many constants and initial values.",
+        "loop_controller": (
+            "The array starts a loop again for the next iteration of the loops around it, without the host."
+        ),
+        "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
+        "wraps": "Links join the opposite borders of the array.",
+        "hexagonal": "A tile has six neighbours, and odd rows are drawn half a tile to the right.",
+        "upward": "Row 0 is the lowest row of a drawing, and the load and the store port of a column stand below it.",
+    },
+    archs={
+        "array": Entry("gridloom.archs.described.family:build", "array that is described tile by tile"),
+    },
+    mappers={
+        "portfolio": Mapper(
+            {"*": "gridloom.search.portfolio:portfolio"},
+            "a race of the mappers that suit the array; the best result wins",
+        ),
+    },
+    kernels={
+        "vector_add": Entry("gridloom.frontend.kernels.streams:VECTOR_ADD", "z = x + y"),
+        "axpy": Entry("gridloom.frontend.kernels.streams:AXPY", "z = a x + y, on integers or single-precision numbers"),
+        "distance": Entry("gridloom.frontend.kernels.streams:DISTANCE", "squared distance of two points"),
+        "dot_product": Entry("gridloom.frontend.kernels.streams:DOT_PRODUCT", "running sum of x y"),
+        "mul_add": Entry("gridloom.frontend.kernels.streams:MUL_ADD", "w = x y + z"),
+        "stream_pair": Entry("gridloom.frontend.kernels.streams:STREAM_PAIR", "y[i] = 2 x[i+1] + 6 x[i]"),
+        "tree_reduce": Entry("gridloom.frontend.kernels.trees:TREE_REDUCE", "full binary adder trees"),
+        "tree_expand": Entry("gridloom.frontend.kernels.trees:TREE_EXPAND", "full binary trees that spread one input"),
+        "map_reduce": Entry(
+            "gridloom.frontend.kernels.trees:MAP_REDUCE", "adder tree with a chain of operations before each leaf"
+        ),
+        "matmul": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL", "classic n x n matrix product"),
+        "matmul_add": Entry("gridloom.frontend.kernels.linear_algebra:MATMUL_ADD", "matrix product with an addend"),
+        "systolic_matmul": Entry(
+            "gridloom.frontend.kernels.linear_algebra:SYSTOLIC_MATMUL", "rows times a matrix that the multipliers hold"
+        ),
+        "convolution": Entry("gridloom.frontend.kernels.linear_algebra:CONVOLUTION", "k x k window times weights"),
+        "kmeans": Entry("gridloom.frontend.kernels.kmeans:KMEANS", "index of the nearest of k centroids"),
+        "fir": Entry("gridloom.frontend.kernels.signal:FIR", "finite impulse response filter"),
+        "iir": Entry("gridloom.frontend.kernels.signal:IIR", "infinite impulse response filter of order 1 or 2"),
+        "moving_average": Entry("gridloom.frontend.kernels.signal:MOVING_AVERAGE", "mean of the last samples"),
+        "fft_radix2": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX2", "radix-2 FFT butterfly"),
+        "fft_radix4": Entry("gridloom.frontend.kernels.transforms:FFT_RADIX4", "radix-4 FFT butterfly"),
+        "ifft": Entry("gridloom.frontend.kernels.transforms:IFFT", "inner loop of an IFFT stage, in memory"),
+        "ifft_two_loop": Entry(
+            "gridloom.frontend.kernels.transforms:IFFT_TWO_LOOP", "both inner loops of an IFFT stage, in memory"
+        ),
+        "dct4": Entry("gridloom.frontend.kernels.transforms:DCT4", "4-point DCT"),
+        "dct8": Entry("gridloom.frontend.kernels.transforms:DCT8", "8-point DCT"),
+        "idct8": Entry("gridloom.frontend.kernels.media:IDCT8", "8-point inverse DCT"),
+        "horner_bezier": Entry("gridloom.frontend.kernels.media:HORNER_BEZIER", "point of a Bezier curve"),
+        "bmp_header": Entry("gridloom.frontend.kernels.media:BMP_HEADER", "bytes of the header of a BMP file"),
+        "gray": Entry("gridloom.frontend.kernels.image:GRAY_KERNEL", "luma of an RGB pixel"),
+        "rgb_to_ycc": Entry("gridloom.frontend.kernels.image:RGB_TO_YCC", "RGB to luma and chroma"),
+        "sepia": Entry("gridloom.frontend.kernels.image:SEPIA_KERNEL", "sepia tone of a pixel"),
+        "alpha_blend": Entry("gridloom.frontend.kernels.image:ALPHA_BLEND", "front over back by alpha"),
+        "sobel": Entry("gridloom.frontend.kernels.image:SOBEL", "edge strength over three rows"),
+        "aes_column": Entry("gridloom.frontend.kernels.crypto:AES_COLUMN", "MixColumns of AES"),
+        "md5_step": Entry("gridloom.frontend.kernels.crypto:MD5_STEP", "steps of MD5"),
+        "sorting_network": Entry("gridloom.frontend.kernels.sorting:SORTING_NETWORK", "sorting networks side by side"),
+        "sha1_step": Entry("gridloom.frontend.kernels.crypto:SHA1_STEP", "steps of SHA-1"),
+        "crc32": Entry("gridloom.frontend.kernels.loops:CRC32", "CRC-32 of a stream of bytes"),
+        "bitcount": Entry("gridloom.frontend.kernels.loops:BITCOUNT", "ones in each word of an array"),
+        "string_search": Entry("gridloom.frontend.kernels.loops:STRING_SEARCH", "position of a pattern in a text"),
+        "isqrt": Entry("gridloom.frontend.kernels.loops:ISQRT", "integer square roots of an array"),
+        "adpcm": Entry("gridloom.frontend.kernels.speech:ADPCM", "IMA ADPCM encoder step"),
+        "gsm_ltp": Entry("gridloom.frontend.kernels.speech:GSM_LTP", "GSM long-term predictor"),
+        "gemm": Entry("gridloom.frontend.kernels.polybench:GEMM", "C = alpha A B + beta C"),
+        "syrk": Entry("gridloom.frontend.kernels.polybench:SYRK", "C = alpha A A' + beta C"),
+        "atax": Entry("gridloom.frontend.kernels.polybench:ATAX", "y += A' tmp"),
+        "bicg": Entry("gridloom.frontend.kernels.polybench:BICG", "s += A' r, q = A p"),
+        "mvt": Entry("gridloom.frontend.kernels.polybench:MVT", "x1 += A y1, x2 += A' y2"),
+        "jacobi": Entry("gridloom.frontend.kernels.polybench:JACOBI", "Jacobi stencil in 1 or 2 dimensions"),
+        "random_layered": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_LAYERED", "random graph in layers, from a seed"
+        ),
+        "random_growing": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_GROWING", "random growing network, from a seed"
+        ),
+        "random_series_parallel": Entry(
+            "gridloom.frontend.kernels.random_graphs:RANDOM_SERIES_PARALLEL",
+            "random series-parallel graph, from a seed",
+        ),
+        "cma_aes": Entry("gridloom.frontend.kernels.cma:CMA_AES", "AES column on 24-bit words"),
+        "cma_radix4_fft": Entry("gridloom.frontend.kernels.cma:CMA_RADIX4_FFT", "radix-4 butterfly on 24-bit words"),
+        "cma_rgb_to_ycc": Entry(
+            "gridloom.frontend.kernels.cma:CMA_RGB_TO_YCC", "packed RGB to packed YCC on 24-bit words"
+        ),
+        "cma_dct8": Entry("gridloom.frontend.kernels.cma:CMA_DCT8", "8-point DCT of pixels on 24-bit words"),
+        "cma_md5": Entry("gridloom.frontend.kernels.cma:CMA_MD5", "first round of MD5 scaled to 24-bit words"),
+        **{
+            f"neosa-{name}": Entry(f"gridloom.frontend.kernels.neosa:{name}", f"{name} of the NeoSA evaluation")
+            for name in _NEOSA
+        },
+    },
+    readers={
+        "json": Reader(
+            "gridloom.frontend.graphs.json_graph:read", "graphs that gridloom wrote: *.json", endings=(".json",)
+        ),
+        "dot": Reader(
+            "gridloom.frontend.graphs.dot:read",
+            "Graphviz files of NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper: *.dot, *.gv",
+            endings=(".dot", ".gv"),
+        ),
+        "ccf": Reader(
+            "gridloom.frontend.graphs.ccf:read",
+            "loops of CCF and RAMP: *_node.txt with *_edge.txt",
+            endings=("_node.txt", "_edge.txt"),
+        ),
+        "satmapit": Reader(
+            "gridloom.frontend.graphs.satmapit:read",
+            "loops of SAT-MapIt: *_nodes with *_edges",
+            endings=("_loop_graph.dot", "_nodes", "_edges", "_constants", "_liveinnodes", "_liveoutnodes"),
+        ),
+        "morpher": Reader("gridloom.frontend.graphs.morpher:read", "graphs of Morpher: *.xml", endings=(".xml",)),
+        "c": Reader(
+            "gridloom.frontend.c:read",
+            "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...",
+            "c",
+            endings=(".c",),
+        ),
+        "mlir": Reader(
+            "gridloom.frontend.c:read",
+            "a loop of an MLIR file: *.mlir, or FILE.mlir:FUNCTION,key=value,...",
+            "mlir",
+            endings=(".mlir",),
+        ),
+        "python": Reader(
+            "gridloom.frontend.python.kernel:read",
+            "a function with @gridloom.kernel or an object with build(): *.py, or FILE.py:NAME",
+            endings=(".py",),
+        ),
+        "e2emap": Reader(
+            "gridloom.frontend.graphs.e2emap:read",
+            "kernels of E2EMap, lines of values with commas: *.txt",
+            endings=(".txt",),
+        ),
+    },
+)

@@ -1,6 +1,0 @@
-"""Mappers for a row of tiles with spokes (the streaming engine): a tile and a time slot for every op.
-
-``anneal`` and ``exact`` are the production mappers, ``spokes-random`` is the reference. All of them work on the flat
-problem of :mod:`~gridloom.mappers.spokes.problem`, are screened by :mod:`~gridloom.mappers.spokes.screening`, try IIs
-upwards with :mod:`~gridloom.mappers.spokes.search`, and become a mapping in :mod:`~gridloom.mappers.spokes.mapping`.
-"""

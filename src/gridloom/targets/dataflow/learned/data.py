@@ -1,0 +1,325 @@
+"""The data set of the cost model: decisions of randomised annealing over building blocks, labelled by the simulator.
+
+A job is one graph and one seed. Its annealing chains begin at random or by wirelength; they run for a random number of
+moves at random temperatures, guided by a rule that is drawn too; random exchanges perturb them, and the simulator
+measures the placements they end with. A row holds places and labels; routes follow from places. All graphs are training
+steps: the backward pass is in them. Jobs run through executor and store: a killed run continues where it was.
+
+An *era* is a state of the tool chain: ``present``, and others that differ in one thing (`ERAS`).
+
+Labels are deterministic: a job's random numbers come from its seed and a hash of its graph, and annealing is counted in
+moves. Random guides and random exchanges spread the qualities, because a model that has only
+seen good placements cannot tell a search what to avoid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from gridloom import registry
+from gridloom.archs import build
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
+from gridloom.run.work import Work
+from gridloom.search.budget import Budget
+from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
+from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
+from gridloom.targets.dataflow.learned.random_guides import random_guide
+from gridloom.targets.dataflow.lowering.lower import alike, lower
+from gridloom.targets.dataflow.lowering.stages import Merge
+from gridloom.targets.dataflow.machine.measure import Meter
+from gridloom.targets.dataflow.mappers.route import route
+from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+
+Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
+
+#: Version of generator and row. After a change of it, rows stored before no longer count.
+VERSION: Final = "6"
+STORE_NAME: Final = "cost-model.sqlite"
+#: The name under which decisions are stored. It is part of their keys, so it stays when this module moves.
+QUESTION: Final = "gridloom.learn.cost_model_data.sample"
+ARRAY: Final = "rdu:16x8"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """A state of the tool chain: array, how lowering fills it and merges stages, routes and turns of links."""
+
+    arch: str = ARRAY
+    fill: float = 0.95
+    #: Operations that lowering merges into stages.
+    merge: Merge = "vectors"
+    #: Routes avoid loaded links.
+    aware: bool = True
+    #: Links serve flows in turn.
+    fair: bool = True
+
+
+#: The present tool chain, and what it is like after one change: lowering that leaves units free, products merged
+#: with the operation behind them, smaller packets, routes that do not see loads, an array with two links between
+#: switches, links that serve the first flow that waits.
+ERAS: Final[dict[Era, Stack]] = {
+    "present": Stack(),
+    "lowering": Stack(fill=0.7),
+    "merging": Stack(merge="products"),
+    "packet": Stack(arch=f"{ARRAY},packet=2"),
+    "router": Stack(aware=False),
+    "array": Stack(arch=f"{ARRAY},channels=2"),
+    "arbiter": Stack(fair=False),
+}
+#: The networks; their positions go into the seeds. The model is trained on the first four only.
+FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
+
+#: How many decisions a job makes.
+CHAINS: Final = 16
+
+#: Sizes of the building blocks. None is a part of the large networks, whose widths are 1,024 and 1,600.
+_GEMM: Final = (
+    (128, 128), (128, 512), (256, 256), (256, 512), (512, 128), (512, 256), (512, 512), (384, 384), (768, 256),
+    (256, 768), (1024, 256), (1536, 256), (896, 896), (1280, 512), (2560, 640),
+)  # fmt: skip
+_MLP: Final = (
+    (128, 2, 0), (128, 3, 0), (128, 5, 0), (192, 4, 0), (256, 2, 0), (256, 3, 0), (256, 4, 0), (384, 2, 0), (384, 3, 0),
+    (128, 2, 256), (256, 2, 512), (512, 2, 128), (640, 4, 0), (768, 3, 0), (896, 3, 0), (768, 2, 1536),
+)  # fmt: skip
+#: Width, hidden features, section.
+_FFN: Final = (
+    (64, 256, 0), (96, 384, 0), (128, 512, 0), (128, 384, 0), (160, 640, 0), (192, 768, 0), (256, 512, 0),
+    (256, 1024, 0), (320, 640, 0), (384, 768, 0), (192, 384, 0), (640, 2560, 0), (896, 3584, 1), (768, 2304, 1),
+    (1280, 5120, 0), (1280, 5120, 4), (1280, 5120, 7), (1152, 4608, 2), (1152, 4608, 5),
+)  # fmt: skip
+#: Width, heads, rows, section.
+_MHA: Final = (
+    (64, 4, 32, 0), (128, 4, 32, 0), (128, 8, 64, 0), (192, 4, 64, 0), (256, 8, 32, 0), (256, 4, 64, 0),
+    (128, 2, 64, 0), (256, 16, 64, 0), (256, 8, 128, 0), (384, 8, 64, 0), (384, 4, 32, 0), (192, 3, 32, 0),
+    (320, 10, 96, 0), (576, 9, 64, 0), (640, 10, 128, 0), (896, 14, 256, 0), (896, 14, 256, 1), (1280, 20, 384, 2),
+    (1280, 20, 384, 3), (768, 24, 512, 0), (768, 24, 512, 1), (1280, 20, 1024, 3), (960, 15, 768, 1), (640, 20, 768, 0),
+    (640, 20, 768, 1), (1152, 36, 384, 1),
+)  # fmt: skip
+
+
+def graphs() -> list[tuple[str, dict[str, int]]]:
+    """Return family and parameters of every graph of the data set."""
+    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
+    for width, layers, hidden in _MLP:
+        listed.append(("mlp", {"width": width, "layers": layers, **({"hidden": hidden} if hidden else {})}))
+    for width, hidden, section in _FFN:
+        listed.append(("ffn", {"width": width, "hidden": hidden, **({"section": section} if section else {})}))
+    for width, heads, rows, section in _MHA:
+        sized = {"width": width, "heads": heads, "rows": rows}
+        listed.append(("mha", {**sized, **({"section": section} if section else {})}))
+    return listed
+
+
+def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
+    """Return graphs of the same families in other sizes, which no training sees."""
+    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": 640, "columns": 320})]
+    listed += [("gemm", {"inner": 320, "columns": 640}), ("mlp", {"width": 320, "layers": 3})]
+    listed += [("mlp", {"width": 192, "layers": 5}), ("ffn", {"width": 224, "hidden": 896})]
+    listed += [("ffn", {"width": 144, "hidden": 576}), ("mha", {"width": 320, "heads": 4, "rows": 64})]
+    return [*listed, ("mha", {"width": 192, "heads": 6, "rows": 96})]
+
+
+def large_graphs() -> list[tuple[str, dict[str, int]]]:
+    """Return sections of one block of each of two large networks, one of each size, which no training sees either."""
+    bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
+    return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 2, 3, 4, 6))]
+
+
+@lru_cache(maxsize=4)
+def array(text: str = ARRAY) -> Arch:
+    """Return the array of the data set, built once per process."""
+    return build(text)
+
+
+@lru_cache(maxsize=256)
+def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Dfg:
+    """Return the unit graph of a section of a network's training step: the first of those that differ, or ``section``.
+
+    Cached, since many jobs of one worker are on the same graph.
+    """
+    settings = dict(parameters)
+    section = settings.pop("section", 0)
+    network = registry.load("networks", family).build(**settings, training=True)
+    stack = ERAS[era]
+    groups = alike(lower(network, array(stack.arch), fill=stack.fill, merge=stack.merge).sections)
+    return groups[section % len(groups)][0].dfg
+
+
+@lru_cache(maxsize=256)
+def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Pipeline:
+    """Return the pipeline of a section of a network."""
+    return build_pipeline(unit_graph(family, parameters, era), array(ERAS[era].arch))
+
+
+def routed(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
+    """Return decisions from places, as the tool chain of an era routes them."""
+    return route(pipeline, places, aware=ERAS[era].aware)
+
+
+def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
+    """Return the efficiencies that the simulator measures.
+
+    Costs one simulation per decision.
+    """
+    meter = Meter(pipeline.dfg, pipeline.arch)
+    fair = ERAS[era].fair
+    return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
+
+
+def sample(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Run one job and return the places and labels of its chains.
+
+    This is the function that the executor calls in its workers; ``parameters`` is plain data: family, graph, era, seed.
+    """
+    family, era = parameters["family"], parameters["era"]
+    pipeline = graph_pipeline(family, tuple(sorted(parameters["graph"].items())), era)
+    random = np.random.default_rng([parameters["seed"], _stream(family, parameters["graph"])])
+    # Which temperature suits a graph is not known, so temperatures are drawn over orders of magnitude.
+    hot = float(10 ** random.uniform(-3, -0.5))
+    short = random.random() < 0.4
+    config = DataflowConfig(
+        cost="heuristic", chains=CHAINS, start="short" if short else "random",
+        hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
+        wire=float(10 ** random.uniform(-4, -1.5)), aware=ERAS[era].aware,
+    )  # fmt: skip
+    search = Search(pipeline, config, int(random.integers(1 << 31)))
+    search.model = random_guide(random)
+    # From a random start it takes long until placements are good; those in between are what searches meet.
+    steps = 2 ** random.uniform(0, 6 if short else 10)
+    search.run(Budget(effort=int(CHAINS * steps), seed=0).start())
+    _shake(search, random)
+    labels = measured(pipeline, routed(pipeline, search.places, era), era)
+    return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
+
+
+def _stream(family: str, graph: dict[str, int]) -> int:
+    """Return the number of a graph's own stream of random numbers, which no other graph has."""
+    return int.from_bytes(hashlib.sha256(canonical_json([family, graph]).encode()).digest()[:8], "big")
+
+
+def _shake(search: Search, random: np.random.Generator) -> None:
+    """Exchange units at random, often in some chains and never in others, so that placements of all qualities occur."""
+    pipeline, sites = search.pipeline, search.sites
+    for chain in range(CHAINS):
+        for _ in range(int(pipeline.units * random.random() ** 6)):
+            unit = int(random.integers(pipeline.units))
+            kind = pipeline.unit_kind[unit]
+            tile = int(random.choice(sites.tiles[sites.tile_start[kind] : sites.tile_start[kind + 1]]))
+            if tile != search.places[chain, unit]:
+                search.exchange(chain, unit, tile)
+
+
+def jobs(
+    era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
+) -> Iterator[Job[dict[str, Any]]]:
+    """Yield jobs for at least so many decisions, all graphs in turn; the first ones are of all families."""
+    for family, graph, seed in _turns(graphs() if listed is None else listed, decisions):
+        yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
+
+
+def _turns(listed: list[tuple[str, dict[str, int]]], decisions: int) -> list[tuple[str, dict[str, int], int]]:
+    """Family, graph and seed of the jobs that so many decisions take."""
+    sizes = Counter(family for family, _ in listed)
+    seen: Counter[str] = Counter()
+    place = []
+    for family, _ in listed:
+        seen[family] += 1
+        place.append((seen[family] - 0.5) / sizes[family])
+    order = sorted(range(len(listed)), key=lambda k: place[k])
+    count = -(-decisions // CHAINS)
+    return [(*listed[order[k % len(listed)]], k // len(listed)) for k in range(count)]
+
+
+def make(
+    work: Work, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
+) -> dict[str, Any]:
+    """Compute what is missing of the data set, and return counts."""
+    work.folder.mkdir(parents=True, exist_ok=True)
+    total = sum(1 for _ in jobs(era, decisions, listed))
+
+    def told(progress: Any) -> None:
+        work.progress(f"{era}: {progress.done} of {total} jobs", progress.done / total)
+
+    def until_over() -> Iterator[Job[dict[str, Any]]]:
+        for job in jobs(era, decisions, listed):
+            if work.over():
+                return
+            yield job
+
+    with Store(work.folder / STORE_NAME) as store:
+        run = run_stored(sample, until_over(), store, executor=ExecutorSpec.parse(jobs=work.jobs or 1), progress=told)
+    return {"era": era, "computed": run.computed, "skipped": run.skipped, "failed": run.failed, "seconds": run.seconds}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The decisions of one job.
+
+    ``places`` is [decision, unit] -> tile, ``labels`` has an efficiency per decision. Routes are not stored: they
+    follow from places and era.
+    """
+
+    family: str
+    graph: tuple[tuple[str, int], ...]
+    era: Era
+    places: Ints
+    labels: Floats
+
+
+def load(
+    folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None, decisions: int | None = None
+) -> list[Sample]:
+    """Return the stored samples of some graphs (default: those of the training set) by seed, family and graph.
+
+    With ``decisions`` they are those of the jobs that so many decisions take.
+    """
+    listed = graphs() if listed is None else listed
+    wanted = {(family, tuple(sorted(graph.items()))) for family, graph in listed}
+    asked_for = None if decisions is None else {
+        (family, tuple(sorted(graph.items())), seed) for family, graph, seed in _turns(listed, decisions)
+    }  # fmt: skip
+    with Store(folder / STORE_NAME, readonly=True) as store:
+        rows: list[tuple[Any, Any]] = [
+            (row.asked["parameters"], row.value) for row in store.rows() if _answers(row.asked, row.status)
+        ]
+    samples = [
+        (
+            asked["seed"],
+            Sample(
+                family=asked["family"],
+                graph=tuple(sorted(asked["graph"].items())),
+                era=era,
+                places=np.array(value["places"], dtype=np.int64),
+                labels=np.array(value["labels"], dtype=np.float64),
+            ),
+        )
+        for asked, value in rows
+        if asked["era"] == era and (asked["family"], tuple(sorted(asked["graph"].items()))) in wanted
+    ]
+    if asked_for is not None:
+        samples = [(seed, item) for seed, item in samples if (item.family, item.graph, seed) in asked_for]
+    return [item for _, item in sorted(samples, key=lambda pair: (pair[0], pair[1].family, pair[1].graph))]
+
+
+def _answers(asked: Any, status: str) -> bool:
+    return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
+
+
+def digest(samples: list[Sample]) -> str:
+    """Return a hash of a data set, for model cards."""
+    state = hashlib.sha256()
+    for item in samples:
+        state.update(canonical_json([item.family, [list(p) for p in item.graph], item.era]).encode())
+        state.update(item.places.tobytes())
+        state.update(item.labels.tobytes())
+    return state.hexdigest()[:16]

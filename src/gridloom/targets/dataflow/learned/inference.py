@@ -1,0 +1,147 @@
+"""Inference of the learned cost model: features of flows, and trees over them, without torch or scikit-learn.
+
+One core evaluates thousands of decisions per second. Trees correct the formula `queueing` (`trees`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gridloom.archs.spec import parameters
+from gridloom.errors import OptionError
+from gridloom.learn import weights
+from gridloom.learn.boosted import of_arrays
+from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
+from gridloom.targets.dataflow.costs.queueing import Queueing
+from gridloom.targets.dataflow.families.rdu import RduParameters
+from gridloom.targets.dataflow.learned.features import POOLED
+from gridloom.targets.dataflow.learned.trees import Singles, Trees, pooled
+
+NAME: Final = "cost-model"
+#: The machine that labels come from. Weights that were trained for another one are not asked.
+MACHINE: Final = 2
+#: What the names of the trees' arrays begin with.
+PREFIX: Final = "trees."
+#: Parameters of the array of which the training data has one value.
+_TRAINED_WITH: Final = (
+    "fifo", "packet", "switch_buffer", "channels", "memory_ports", "dram_channels", "dram_cycles", "dram_latency",
+    "block_rows",
+)  # fmt: skip
+#: The largest array that its predictions were measured on.
+_LARGEST: Final = (32, 16)
+
+
+class Inputs(NamedTuple):
+    """What learned models see of decisions."""
+
+    #: [decision, flow] -> features (`features.EDGE_FEATURES`).
+    edges: Singles
+    #: Decision -> the speeds that `queueing` and `bottleneck` predict.
+    speeds: Singles
+
+
+def inputs(pipeline: Pipeline, decisions: Decisions, formula: Queueing | None = None) -> Inputs:
+    """Return the features of decisions and what the formulas say of them; ``formula`` is for callers that have one.
+
+    The rows of a decision do not depend on other decisions.
+    """
+    from gridloom.targets.dataflow.learned.kernel import speed_features
+
+    formula = formula or Queueing()
+    most, share, meets = formula.details(pipeline, decisions)
+    room, order = formula.fixed(pipeline)
+    # A flow sends while its units work, which is longest for the busier one of them.
+    busy = np.maximum(pipeline.unit_load[pipeline.source], pipeline.unit_load[pipeline.target])
+    at_speed = speed_features(
+        share, pipeline.links, decisions.route_start, decisions.route_links, meets, pipeline.rate,
+        np.minimum(1.0, pipeline.rate / np.maximum(busy, 1e-9)), pipeline.packet, room, pipeline.tree, order,
+    )  # fmt: skip
+    edges = np.concatenate([full_speed(pipeline, decisions, (room, order)), at_speed], axis=2)
+    return Inputs(edges, np.stack([share, most], axis=1).astype(np.float32))
+
+
+def full_speed(pipeline: Pipeline, decisions: Decisions, fixed: tuple[Ints, Ints] | None = None) -> Singles:
+    """Return [decision, flow] -> features of flows at full speed; see `features.FULL_SPEED`.
+
+    ``fixed`` is that of :meth:`Queueing.fixed`, for callers that have it.
+    """
+    from gridloom.targets.dataflow.learned.kernel import edge_features
+
+    room, order = fixed or Queueing().fixed(pipeline)
+    result: Singles = edge_features(
+        len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate, pipeline.peak,
+        pipeline.packet, room, pipeline.tree, order,
+    )  # fmt: skip
+    return result
+
+
+class LearnedCostModel:
+    """The cost model `learned`: `queueing`, corrected by boosted trees.
+
+    It is not made for several threads at once. OptionError for a file without such trees.
+    """
+
+    name = "learned"
+
+    def __init__(self, path: Path | None = None) -> None:
+        arrays, self.about = weights.load(weights.shipped(NAME) if path is None else path)
+        seen = self.about.get("columns")
+        if seen != len(POOLED) or f"{PREFIX}value" not in arrays:
+            found = "no trees" if seen is None else f"trees over {seen}"
+            raise OptionError(
+                f"the weights are those of another model: expected trees over {len(POOLED)} columns, found {found}; "
+                "`gridloom train cost-model` makes new ones"
+            )
+        self.trees = Trees(forest=of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
+        self.formula = Queueing()
+
+    @classmethod
+    def of(cls, trees: Trees) -> LearnedCostModel:
+        """Return the cost model of trees that were just grown, on whatever machine they were grown for."""
+        model = cls.__new__(cls)
+        model.about, model.trees, model.formula = {"machine": MACHINE}, trees, Queueing()
+        return model
+
+    def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Return predicted throughput over the bound. About 0.1 ms per decision of a hundred units."""
+        return self.predicted(inputs(pipeline, decisions, self.formula))
+
+    def preference(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Return what a search should maximise: the prediction, plus the mean of what each flow alone would allow.
+
+        Throughput has plateaus: it does not change until the last of the slowest flows has become faster. The mean over
+        flows gives a direction on such a plateau; it is that of the formula.
+        """
+        mean = self.formula.bottleneck.flows(pipeline, decisions).mean(axis=1)
+        return np.asarray(self.efficiency(pipeline, decisions) + mean, dtype=np.float64)
+
+    def outside(self, pipeline: Pipeline) -> str | None:
+        """Return why a pipeline lies outside what the trees were grown on; None where it does not.
+
+        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds
+        of that array's units. What decides on other arrays is not in the weights. Arrays of up to 32 x 16 units, on
+        which nothing was trained, were measured.
+        """
+        p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
+        if self.about.get("machine", 1) != MACHINE:
+            return "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
+        for key in _TRAINED_WITH:
+            if getattr(p, key) != getattr(known, key):
+                return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
+        if max(p.rows, p.cols) > _LARGEST[0] or min(p.rows, p.cols) > _LARGEST[1]:
+            return f"it was tried on {_LARGEST[0]} x {_LARGEST[1]} units at most, and the array has {p.rows} x {p.cols}"
+        return None
+
+    def predicted(self, seen: Inputs) -> Floats:
+        """Return the efficiency of decisions with these features, at most 1."""
+        return self.trees.predicted(pooled(*seen))
+
+
+@cache
+def learned() -> LearnedCostModel:
+    """Return the cost model with the shipped weights, loaded once."""
+    return LearnedCostModel()

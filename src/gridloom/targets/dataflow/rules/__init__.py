@@ -1,0 +1,1 @@
+"""Legality of elastic mappings: ``verify`` applies these rules in place of those of time."""

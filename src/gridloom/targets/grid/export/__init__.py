@@ -1,0 +1,1 @@
+"""Static grids and their graphs as files for other tools: ``vpr`` is the only one."""

@@ -1,0 +1,1 @@
+"""The array families of static grids: ``mesh`` builds all four topologies."""

@@ -1,0 +1,219 @@
+"""Repeated parts of a graph: what unrolled copies have in common, found by structure and not by name.
+
+A loop that is unrolled consists of copies that share little: counters, constants and live-ins. A shared node that is
+cheap to compute again (a counter, an address that copies have in common) is *duplicated*: each block of copies gets its
+own, so that no value has to cross the array. The graph without these nodes falls into *pieces*. Pieces of equal
+structure are of one class, and their nodes are listed in matching order, so that one mapping serves all of them.
+
+Structure is compared by colour refinement and then node by node (see
+:mod:`gridloom.targets.modulo.mappers.cells.matching`). All of it is near-linear in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gridloom.archs.model import Arch
+from gridloom.dfg.model import Dfg
+from gridloom.search.arrays import Bools, Int64s, Uint64s
+from gridloom.targets.modulo.mappers.cells.colours import mixed, refined
+from gridloom.targets.modulo.mappers.cells.matching import matched
+from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE
+
+#: The most nodes that have to be computed again with a duplicated one, itself included.
+MOST_AGAIN = 4
+
+#: A repetition has at least this many pieces of one class, and they are at least this part of all nodes.
+LEAST_PIECES = 4
+LEAST_PART = 0.5
+
+# Rounds of refinement, which is as far as a piece's structure is told apart before it is compared node by node.
+_ROUNDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Nodes that belong together, as positions in the graph.
+
+    Pieces of one class list nodes in matching order.
+    """
+
+    #: The nodes that only this piece has.
+    nodes: tuple[int, ...]
+    #: The duplicated nodes that these need; other pieces may need the same.
+    again: tuple[int, ...]
+    #: Classes are numbered by the nodes that their pieces have together, most first.
+    kind: int
+
+
+@dataclass(frozen=True, eq=False)
+class Repetition:
+    """A graph as pieces, class by class and in the order of the graph; constants and live-ins belong to none."""
+
+    dfg: Dfg
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def duplicated(self) -> frozenset[int]:
+        """All nodes that are computed more than once."""
+        return frozenset(node for piece in self.pieces for node in piece.again)
+
+    @cached_property
+    def piece_of(self) -> dict[int, int]:
+        """The number of the piece of each node that only one piece has."""
+        return {node: p for p, piece in enumerate(self.pieces) for node in piece.nodes}
+
+
+def repetition(dfg: Dfg, arch: Arch) -> Repetition | None:
+    """The repeated parts of a graph on an array, with as few duplicated nodes as will do; None where little repeats."""
+    graph = _Graph(dfg, arch)
+    for fan_out in graph.thresholds():
+        found = graph.split(fan_out)
+        if found is not None:
+            return found
+    return None
+
+
+class _Graph:
+    """A graph as flat arrays, with the nodes that take an issue slot and those of them that may be computed again."""
+
+    def __init__(self, dfg: Dfg, arch: Arch) -> None:
+        self.dfg = dfg
+        self.placed = np.array([
+            dfg.op_class(node.id) not in arch.free and not dfg.ops[k].timeless for k, node in enumerate(dfg.nodes)
+        ])  # fmt: skip
+        self.source = np.array([dfg.index[edge.source] for edge in dfg.edges], dtype=np.int64)
+        self.target = np.array([dfg.index[edge.target] for edge in dfg.edges], dtype=np.int64)
+        routed = np.array([edge.kind == "data" for edge in dfg.edges], dtype=np.bool_)
+        #: Edges that carry a value between placed nodes.
+        self.inner = routed & self.placed[self.source] & self.placed[self.target]
+        self.again = self._again()
+
+    @cached_property
+    def fan_out(self) -> Int64s:
+        """The readers of each node."""
+        return np.bincount(self.source[self.inner], minlength=len(self.dfg.nodes)).astype(np.int64)
+
+    def _again(self) -> dict[int, frozenset[int]]:
+        """For each node that may be computed more than once the nodes that have to be computed with it."""
+        dfg = self.dfg
+        bound = {dfg.index[end] for edge in dfg.edges if edge.kind != "data" for end in (edge.source, edge.target)}
+        free = [
+            bool(self.placed[k]) and node.op not in COMPUTED_ONCE and k not in bound for k, node in enumerate(dfg.nodes)
+        ]
+        cones = {k: self._cone(k, free) for k in np.flatnonzero(free).tolist()}
+        return {k: cone for k, cone in cones.items() if cone is not None}
+
+    def _cone(self, node: int, free: list[bool]) -> frozenset[int] | None:
+        """What a node is computed from, itself included; None where that is too much or may not be repeated."""
+        cone, waiting = {node}, [node]
+        while waiting:
+            for source in self._sources(waiting.pop()):
+                if source in cone:
+                    continue
+                if not free[source] or len(cone) == MOST_AGAIN:
+                    return None
+                cone.add(source)
+                waiting.append(source)
+        return frozenset(cone)
+
+    def _sources(self, node: int) -> list[int]:
+        """The placed nodes whose values a node reads."""
+        edges = [self.dfg.edges[k] for k in self.dfg.in_edges[node]]
+        sources = [self.dfg.index[edge.source] for edge in edges if edge.kind == "data"]
+        return [source for source in sources if self.placed[source]]
+
+    def thresholds(self) -> list[int]:
+        """The numbers of readers from which on nodes are duplicated, in the order in which they are tried."""
+        known = sorted({int(self.fan_out[k]) for k in self.again if self.fan_out[k] >= 2}, reverse=True)
+        return [len(self.dfg.edges) + 1, *known]
+
+    def split(self, fan_out: int) -> Repetition | None:
+        """The pieces when nodes with so many readers are duplicated; None where they are too few or too different."""
+        duplicated = {n for k, cone in self.again.items() if self.fan_out[k] >= fan_out for n in cone}
+        while True:
+            left = self.placed.copy()
+            left[sorted(duplicated)] = False
+            pieces = self._components(left)
+            if len(pieces) < LEAST_PIECES:
+                return None
+            read = self._needed((n for piece in pieces for n in piece), duplicated)
+            if read == duplicated:
+                return self._classified(duplicated, pieces, left)
+            # What no piece reads is no different from any other node.
+            duplicated = read
+
+    def _needed(self, nodes: Iterable[int], duplicated: set[int]) -> set[int]:
+        """The duplicated nodes that some nodes read, and those that these read."""
+        found, waiting = set[int](), list(nodes)
+        while waiting:
+            new = {n for n in self._sources(waiting.pop()) if n in duplicated and n not in found}
+            found |= new
+            waiting += sorted(new)
+        return found
+
+    def _components(self, left: Bools) -> list[list[int]]:
+        """The nodes that are left, component by component, in the order of their first nodes."""
+        parent = list(range(len(left)))
+
+        def root(node: int) -> int:
+            while parent[node] != node:
+                parent[node] = parent[parent[node]]
+                node = parent[node]
+            return node
+
+        inner = self.inner & left[self.source] & left[self.target]
+        for a, b in zip(self.source[inner].tolist(), self.target[inner].tolist()):
+            first, second = root(a), root(b)
+            parent[max(first, second)] = min(first, second)
+        rows: dict[int, list[int]] = {}
+        for node in np.flatnonzero(left).tolist():
+            rows.setdefault(root(node), []).append(node)
+        return list(rows.values())
+
+    def _classified(self, duplicated: set[int], pieces: list[list[int]], left: Bools) -> Repetition | None:
+        """The repetition of some pieces; None where too little repeats."""
+        colours = self._colours(left)
+        alike: dict[tuple[int, ...], list[tuple[list[int], list[int]]]] = {}
+        for piece in pieces:
+            again = sorted(self._needed(piece, duplicated))
+            alike.setdefault(tuple(sorted(colours[piece + again].tolist())), []).append((piece, again))
+        groups = [group for members in alike.values() for group in matched(self.dfg, members, colours)]
+        groups.sort(key=lambda group: (-len(group) * len(group[0][0]), group[0][0]))
+        largest = groups[0]
+        if len(largest) < LEAST_PIECES or len(largest) * len(largest[0][0]) < LEAST_PART * int(self.placed.sum()):
+            return None
+        ordered = [Piece(nodes, again, kind) for kind, group in enumerate(groups) for nodes, again in group]
+        return Repetition(self.dfg, tuple(ordered))
+
+    def _colours(self, left: Bools) -> Uint64s:
+        """Colours of placed nodes: what they are, what they read, and for nodes of a piece where in it they are.
+
+        The value of a constant does not matter to a mapping; which live-in is read does. What reads a duplicated node
+        does not matter to its colour.
+        """
+        dfg = self.dfg
+        known: dict[tuple[object, ...], int] = {}
+        words = [
+            (node.op, dfg.op_class(node.id), node.array, node.liveout is not None, bool(left[k]), self._outside(k))
+            for k, node in enumerate(dfg.nodes)
+        ]
+        first = np.array([known.setdefault(word, len(known)) for word in words], dtype=np.uint64)
+        inner = np.flatnonzero(self.inner)
+        labels = np.array([(dfg.edges[k].operand << 16) + dfg.edges[k].distance for k in inner], dtype=np.uint64)
+        source, target = self.source[inner], self.target[inner]
+        return refined(mixed(first), source, target, labels, left[source], _ROUNDS)
+
+    def _outside(self, node: int) -> tuple[tuple[int, int, str], ...]:
+        """The constants and live-ins that a node reads: operand, distance, and the name of a live-in."""
+        dfg, read = self.dfg, []
+        for k in dfg.in_edges[node]:
+            edge, source = dfg.edges[k], dfg.index[dfg.edges[k].source]
+            if edge.kind == "data" and not self.placed[source]:
+                name = "" if dfg.ops[source].op_class == "const" else edge.source
+                read.append((edge.operand, edge.distance, name))
+        return tuple(read)

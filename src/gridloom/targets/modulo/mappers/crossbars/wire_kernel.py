@@ -1,0 +1,97 @@
+"""Routes over the crossbars of an array within one cycle, compiled: which wires a value may be on, and at what price.
+
+On arrays with crossbars a value crosses several links in one cycle, each of which carries one value per slot. A wire is
+a link or an inner wire of a crossbar, and a *wire state* is a wire together with the number of links that the value has
+crossed in this cycle. The states are numbered so that each comes after all that lead to it: one pass over them finds
+the cheapest ways from every register to every wire, and no way crosses more links than a cycle allows. The depths of
+one wire share its room, since the wire itself exists once.
+
+A wire state is a storage of :mod:`gridloom.targets.modulo.mappers.route_kernel` that holds nothing: tiles read it in
+the same cycle, and what it writes into a register is there in the next.
+"""
+
+from __future__ import annotations
+
+from gridloom.jit import borrowing
+from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
+from gridloom.targets.modulo.mappers.state import Fabric, Labels, Tree, Usage
+
+
+@borrowing
+def cross(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, last: int, present: float) -> None:
+    """Least prices of all wire states of a cycle for the open net, from those of its registers.
+
+    Wires that the net has in this cycle already cost nothing and keep what drives them. O(ways between wires).
+    """
+    slot, issue = cycle % fabric.ii, 3 * fabric.tiles
+    first = fabric.tiles + fabric.registers
+    base = cycle * fabric.elements + issue
+    for state in range(fabric.wires):
+        storage = first + state
+        if tree.own[cycle, issue + storage] == 0:
+            least, where = FAR, -1
+            for k in range(fabric.wire_at[state], fabric.wire_at[state + 1]):
+                cost = labels.best[cycle, fabric.wire_from[k]]
+                if cost < least:
+                    least, where = cost, fabric.wire_from[k]
+            if where < 0:
+                continue
+            fee = price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present)
+            labels.best[cycle, storage] = least + fee
+            labels.came[cycle, storage] = base + where
+        file = fabric.wire_file[state]
+        if file >= 0 and cycle < last and labels.best[cycle, storage] < labels.write[cycle + 1, file]:
+            labels.write[cycle + 1, file] = labels.best[cycle, storage]
+            labels.writer[cycle + 1, file] = base + storage
+
+
+@borrowing
+def cross_back(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
+    """Prices from what drives wires to the goal, from those of the wires: the same steps, read from their ends."""
+    slot, first = cycle % fabric.ii, fabric.tiles + fabric.registers
+    for state in range(fabric.wires - 1, -1, -1):
+        cost: float = labels.best[cycle, first + state]
+        file = fabric.wire_file[state]
+        if file >= 0 and cycle < last:
+            cost = min(cost, labels.write[cycle + 1, file])
+        if cost >= FAR:
+            continue
+        labels.best[cycle, first + state] = cost
+        cost += price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present)
+        for k in range(fabric.wire_at[state], fabric.wire_at[state + 1]):
+            source = fabric.wire_from[k]
+            labels.best[cycle, source] = min(labels.best[cycle, source], cost)
+
+
+@borrowing
+def enter(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+    """Let what is written to a file in a cycle pass the cheapest of its write ports.
+
+    A port that the net has in this cycle already costs nothing, and brings the value to any register of the file.
+    """
+    first, slot = fabric.tiles + fabric.registers, cycle % fabric.ii
+    written, least, where = labels.write[cycle, file], FAR, -1
+    for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
+        state = fabric.port[k]
+        cost: float = labels.best[cycle, first + state]
+        if written < FAR:
+            fee = price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present)
+            if written + fee < cost:
+                cost = written + fee
+                labels.best[cycle, first + state] = cost
+                labels.came[cycle, first + state] = labels.writer[cycle, file]
+        if cost < least:
+            least, where = cost, first + state
+    labels.write[cycle, file] = least
+    if where >= 0:
+        labels.writer[cycle, file] = cycle * fabric.elements + 3 * fabric.tiles + where
+
+
+@borrowing
+def enter_back(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+    """Add the price of the cheapest write port to that of writing a file in a cycle."""
+    slot, least = cycle % fabric.ii, FAR
+    for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
+        state = fabric.port[k]
+        least = min(least, price(usage, fabric.wire_group[state], slot, fabric.wire_price[state], present))
+    labels.write[cycle, file] += least

@@ -1,0 +1,333 @@
+"""RAMP's placement: the compatibility graph of (op, PE) pairs, a maximum clique of it, registers for values.
+
+Cycles are given; a placement chooses tiles only. A value that is read in the cycle of its result goes over the wire
+from an output register, a value that waits goes through the file of its producer's tile, so whether two ops fit
+together on two tiles depends on the length of their link. The clique search only counts registers per slot; the
+registers themselves are allocated afterwards, and an op whose value finds none loses its tile again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridloom.errors import OptionError
+from gridloom.search.arrays import Bools, Int64s
+from gridloom.search.budget import Clock
+from gridloom.targets.modulo.mappers.problem import ModuloProblem
+from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph
+from gridloom.targets.modulo.mappers.ramp.registers import UNUSED, FileUse, Value, allocate
+
+if TYPE_CHECKING:
+    from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Relations
+    from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Files
+
+#: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
+MAX_VERTICES = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a technique may do with registers; RAMP may do more than the techniques it is compared with."""
+
+    #: Whether a value may wait in a file that several PEs share; else its producer and consumer have to be one PE.
+    shared_files: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attempt:
+    """A schedule of a working graph and as much of a placement as was found.
+
+    Complete when ``unmapped`` is empty. Attempts are compared by ``cost``.
+    """
+
+    graph: WorkGraph
+    ii: int
+    cycle: Int64s
+    #: The tile of each op; -1: it has none.
+    place: Int64s
+    #: The same, with the tile that rules out least for an op that has none.
+    near: Int64s
+    #: What each register file holds.
+    files: tuple[FileUse, ...]
+    #: Incompatible pairs of ops on those tiles: at least one for each op that has none.
+    failures: int = 0
+
+    @property
+    def unmapped(self) -> list[int]:
+        """Ops without a tile, the earliest first."""
+        return sorted(np.flatnonzero(self.place < 0).tolist(), key=lambda n: (int(self.cycle[n]), n))
+
+    @cached_property
+    def left(self) -> int:
+        """The number of ops without a tile."""
+        return int((self.place < 0).sum())
+
+    @cached_property
+    def cost(self) -> tuple[int, int, int, int]:
+        """Failures and ops left, PEs taken, register cycles taken: the lower, the better."""
+        taken = sum(use.taken for use in self.files)
+        return self.failures, self.left, len(self.graph.ops) - self.left, taken
+
+    def length(self, link: Link) -> int:
+        """Cycles from the issue of a link's source to that of its target."""
+        return int(self.cycle[link.target] - self.cycle[link.source] + self.ii * link.distance)
+
+
+def unplaced(graph: WorkGraph, cycle: Int64s, ii: int) -> Attempt:
+    """A schedule of which no op has a tile yet."""
+    none = np.full(len(graph.ops), -1, dtype=np.int64)
+    return Attempt(graph=graph, ii=ii, cycle=cycle, place=none, near=none, files=())
+
+
+def check_pairs(ops: int, tiles: int) -> None:
+    """Raise OptionError where a compatibility graph would be too large."""
+    if ops * tiles > MAX_VERTICES:
+        raise OptionError(
+            f"{ops} ops on {tiles} PEs are {ops * tiles} pairs; a compatibility graph of up to {MAX_VERTICES} is "
+            "built: use mapper 'modulo', or a smaller array"
+        )
+
+
+class Placer:
+    """Places schedules of one problem; what does not depend on the schedule is computed once.
+
+    OptionError for an array with buses that start more than one op in a cycle.
+    """
+
+    def __init__(self, problem: ModuloProblem, rules: Rules, moves: int, clique: str = "local") -> None:
+        self.problem = problem
+        self.rules = rules
+        self.moves = moves
+        self.clique = clique
+        s, tiles = problem.structure, range(len(problem.arch.tiles))
+        self.file_of = np.array(s.file_of, dtype=np.int64)
+        self.reads = np.array([[p in s.reads[q] for q in tiles] for p in tiles], dtype=np.bool_)
+        self.same_tile = np.eye(len(tiles), dtype=np.bool_)
+        has = self.file_of >= 0
+        joint = (self.file_of[:, None] == self.file_of[None, :]) & has[:, None]
+        #: over_file[producer's tile, consumer's tile]: a register can take a value from one to the other.
+        self.over_file = joint if rules.shared_files else joint & self.same_tile
+        #: PEs that read an output; 0 where a register takes a value to any PE.
+        self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
+        #: hops[p, q]: wires that a value takes from one tile to another; a large number where none lead there.
+        self.hops = _hops(self.reads)
+        self.able, self.latency, self.pool = problem.tables
+        self.together = problem.together().astype(np.bool_)
+        if any(pool.capacity != 1 for pool in problem.arch.pools):
+            raise OptionError(f"array {problem.arch.name!r}: this mapper takes buses of capacity 1")
+
+    # -- one attempt --------------------------------------------------------------------------------------------------
+
+    def place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None, seed: int) -> Attempt:
+        """Place a schedule; ``start`` holds tiles of the first ops to begin with.
+
+        OptionError where the compatibility graph would be too large. The moves of the search are added to the clock's.
+        Costs (ops * tiles)^2 bits and the local search.
+        """
+        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import compatibility, nearest_tiles
+        from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique
+
+        ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
+        check_pairs(ops, tiles)
+        relations, files = self._relations(graph, cycle, ii), self._files(graph, cycle, ii)
+        pairs = compatibility(relations)
+        clique = Clique(
+            place=np.full(ops, -1, dtype=np.int64),
+            weight=self._weights(graph),
+            until=np.zeros(ops * tiles, dtype=np.int64),
+            held=np.zeros((max(1, len(files.room)), ii), dtype=np.int64),
+            kept=np.zeros((max(1, len(files.room)), max(1, files.liveins)), dtype=np.int64),
+            keeps=np.zeros(max(1, len(files.room)), dtype=np.int64),
+            random_state=np.zeros(1, dtype=np.uint64),
+        )
+        first = np.full(ops, -1, dtype=np.int64)
+        if start is not None:
+            first[: len(start)] = start
+        report = np.zeros(1, dtype=np.int64)
+        found = self._find_clique()(pairs, files, clique, first, self.moves, seed, clock.stop, report)
+        clock.moves += int(report[0])
+        attempt = self._with_registers(Attempt(graph=graph, ii=ii, cycle=cycle, place=found, near=found, files=()))
+        if not attempt.left:
+            return attempt
+        near, failures = nearest_tiles(pairs, attempt.place)
+        return replace(attempt, near=near, failures=int(failures))
+
+    def _find_clique(self) -> Callable[..., Int64s]:
+        """The clique search that the setting names."""
+        if self.clique == "dharwadker":
+            from gridloom.targets.modulo.mappers.ramp.cliques import dharwadker_kernel
+
+            return dharwadker_kernel.find_clique
+        from gridloom.targets.modulo.mappers.ramp.cliques import local_kernel
+
+        return local_kernel.find_clique
+
+    def _weights(self, graph: WorkGraph) -> Int64s:
+        """What it costs to leave an op out: one, and its links where the weights count them."""
+        links = np.array([(link.source, link.target) for link in graph.links], dtype=np.int64).ravel()
+        degree = np.bincount(links, minlength=len(graph.ops)) if len(links) else np.zeros(len(graph.ops))
+        return (2 + degree).astype(np.int64)
+
+    def _with_registers(self, attempt: Attempt) -> Attempt:
+        """Give values their registers; ops whose values find none are taken out again, the longest value first."""
+        place = attempt.place.copy()
+        waiting: dict[int, list[Value]] = {}
+        for value in self.values(attempt):
+            waiting.setdefault(value.file, []).append(value)
+        keepers = {int(self.file_of[place[keep.op]]) for keep in attempt.graph.keeps if place[keep.op] >= 0}
+        uses = []
+        for k, file in enumerate(self.problem.arch.register_files):
+            mine = waiting.get(k, [])
+            if not mine and k not in keepers:
+                uses.append(UNUSED if file.adjustable else FileUse(rotating=file.rotating, peak=0, taken=0))
+                continue
+            kept = self._kept(attempt.graph, place, k)
+            use = allocate(file, mine, kept, attempt.ii)
+            while use is None:
+                gone = max(mine, key=lambda value: (value.last - value.first, value.op))
+                place[gone.op] = -1
+                mine.remove(gone)
+                use = allocate(file, mine, self._kept(attempt.graph, place, k), attempt.ii)
+            uses.append(use)
+        return replace(attempt, place=place, files=tuple(uses))
+
+    def values(self, attempt: Attempt) -> list[Value]:
+        """The results that wait in a register file, from the first to the last cycle, where both ends are placed."""
+        last: dict[int, int] = {}
+        for link in attempt.graph.links:
+            p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
+            if link.memory or p < 0 or q < 0 or not self.waits(attempt, link):
+                continue
+            due = int(attempt.cycle[link.target]) + attempt.ii * link.distance
+            last[link.source] = max(last.get(link.source, due), due)
+        found = []
+        for op, due in sorted(last.items()):
+            ready = int(attempt.cycle[op]) + attempt.graph.ops[op].latency
+            found.append(Value(op=op, file=int(self.file_of[attempt.place[op]]), first=ready, last=due))
+        return found
+
+    def waits(self, attempt: Attempt, link: Link) -> bool:
+        """True when a placed link goes over a register: its value waits, or no wire leads there."""
+        p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
+        return attempt.length(link) > attempt.graph.ops[link.source].latency or not bool(self.reads[p, q])
+
+    def fits(self, attempt: Attempt, link: Link) -> bool:
+        """True when the tiles of a link's ends, or those nearest to it, allow its length."""
+        p, q = int(attempt.near[link.source]), int(attempt.near[link.target])
+        if link.memory or p < 0 or q < 0:
+            return True
+        at_once = attempt.length(link) <= attempt.graph.ops[link.source].latency
+        return bool(self.over_file[p, q] or (at_once and self.reads[p, q]))
+
+    def hops_of(self, attempt: Attempt, link: Link) -> int:
+        """Wires between the tiles of a link's ends, or those nearest to it."""
+        return int(self.hops[attempt.near[link.source], attempt.near[link.target]])
+
+    def certainly_fails(self, attempt: Attempt, link: Link) -> bool:
+        """True when no two tiles allow a link: its value waits on the one PE that has no slot for its reader."""
+        if self.reach == 0 or link.memory or link.source == link.target:
+            return False
+        length = attempt.length(link)
+        return length > attempt.graph.ops[link.source].latency and length % attempt.ii == 0
+
+    def _kept(self, graph: WorkGraph, place: Int64s, file: int) -> list[int]:
+        """The live-ins that a file keeps for the ops on its tiles."""
+        return sorted({k.livein for k in graph.keeps if place[k.op] >= 0 and self.file_of[place[k.op]] == file})
+
+    # -- arrays for the kernel ----------------------------------------------------------------------------------------
+
+    def _relations(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Relations:
+        """What makes ops on tiles incompatible, as the kernel reads it.
+
+        The four tables of pairs of tiles are, by row: values read at once, values that wait, ends of a pair edge, and
+        ops that may not share a file.
+        """
+        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Relations
+
+        rows = np.array([op.row for op in graph.ops], dtype=np.int64)
+        latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
+        able = (self.able[rows] > 0) & (self.latency[rows] == latency[:, None])
+        for keep in graph.keeps:
+            able[keep.op] &= self.file_of >= 0
+        result = np.array([op.result for op in graph.ops], dtype=np.bool_)
+        pairs: list[tuple[int, int, int]] = []
+        for link in graph.links:
+            if link.memory:
+                continue
+            wait = int(cycle[link.target] - cycle[link.source]) + ii * link.distance - int(latency[link.source])
+            if link.source == link.target:
+                able[link.source] &= (self.file_of >= 0) | (wait == 0)
+            else:
+                pairs.append((link.source, link.target, 1 if wait > 0 else 0))
+        pairs += [(tie.source, tie.target, 2) for tie in graph.ties if tie.exact and tie.source != tie.target]
+        pairs += [(a, b, 3) for a, b in graph.apart]
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+        apart = (self.file_of[:, None] != self.file_of[None, :]) & ~self.same_tile
+        return Relations(
+            able=able,
+            slot=cycle % ii,
+            result=np.where(result, (cycle + latency) % ii, -1),
+            pool=np.ascontiguousarray(self.pool[rows]),
+            first=table[:, 0].copy(),
+            second=table[:, 1].copy(),
+            row=table[:, 2].copy(),
+            tables=np.stack([self.reads | self.over_file, self.over_file, self.together, apart]),
+            hops=self.hops if self.reach else np.zeros_like(self.hops),
+        )
+
+    def _files(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Files:
+        """What each op needs of the register file of its tile, as the kernel reads it.
+
+        A value is counted in each cycle from its result to its last waiting reader, which is what it takes if all of
+        these are placed where they read the file.
+        """
+        from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Files
+
+        files = self.problem.arch.register_files
+        room = [len(file.registers) for file in files]
+        need = np.zeros((len(graph.ops), ii), dtype=np.int64)
+        # Where a file is shared, a value may also go over it to a PE that no wire leads to.
+        shared = bool((self.over_file & ~self.reads).any())
+        for op, links in enumerate(graph.leaving):
+            ready = int(cycle[op]) + graph.ops[op].latency
+            last = -1
+            for k in links:
+                link = graph.links[k]
+                due = int(cycle[link.target]) + ii * link.distance
+                if not link.memory and (due > ready or shared):
+                    last = max(last, due)
+            for c in range(ready, last + 1):
+                need[op, c % ii] += 1
+        liveins = sorted({keep.livein for keep in graph.keeps})
+        number = {livein: k for k, livein in enumerate(liveins)}
+        kept: list[set[int]] = [set() for _ in graph.ops]
+        for keep in graph.keeps:
+            kept[keep.op].add(number[keep.livein])
+        return Files(
+            file_of=self.file_of,
+            room=np.array(room, dtype=np.int64),
+            still=np.array([len(f.registers) - (0 if f.adjustable else f.rotating) for f in files], dtype=np.int64),
+            need=need,
+            keep_at=np.concatenate([[0], np.cumsum([len(row) for row in kept])]).astype(np.int64),
+            keep=np.array([k for row in kept for k in sorted(row)], dtype=np.int64),
+            liveins=len(liveins),
+        )
+
+
+def _hops(reads: Bools) -> Int64s:
+    """Shortest paths over wires between all tiles; tiles that none joins are as many hops apart as there are tiles."""
+    count = len(reads)
+    hops = np.full((count, count), max(1, count), dtype=np.int64)
+    reached = np.eye(count, dtype=np.bool_)
+    for distance in range(count):
+        fresh = reached & (hops == max(1, count))
+        if not fresh.any():
+            break
+        hops[fresh] = distance
+        reached = reached | ((reached.astype(np.int64) @ reads.astype(np.int64)) > 0)
+    return hops

@@ -1,0 +1,118 @@
+"""Prices from every state back from a consumer, compiled: what a result would pay from wherever it is made.
+
+The steps are those of :mod:`gridloom.targets.modulo.mappers.route_kernel`, read from their ends.
+"""
+
+from __future__ import annotations
+
+from gridloom.jit import borrowing
+from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
+from gridloom.targets.modulo.mappers.crossbars.wire_kernel import cross_back, enter_back
+from gridloom.targets.modulo.mappers.reach.box_kernel import FILES, TILES
+from gridloom.targets.modulo.mappers.route_kernel import (
+    HOLD_PRICE,
+    MEMORY_PRICE,
+    OUT_PRICE,
+    REGISTER_PRICE,
+    clear,
+    issue_price,
+)
+from gridloom.targets.modulo.mappers.state import Fabric, Labels, Usage
+
+
+@borrowing
+def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
+    """Price from a result of a tile, its output register paid for, to the goal."""
+    least: float = labels.best[cycle, tile]
+    file = fabric.file_of[tile]
+    return least if file < 0 else min(least, float(labels.write[cycle, file]))
+
+
+@borrowing
+def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int, present: float) -> None:
+    """The price of what rests in a storage from a cycle to the next, from the price there."""
+    tiles, following = fabric.tiles, (cycle + 1) % fabric.ii
+    after = storage
+    if storage >= tiles and following == 0:
+        after = tiles + fabric.turn[storage - tiles]
+    rest = labels.best[cycle + 1, after]
+    if rest < FAR and fabric.span[storage] > 1:
+        base = HOLD_PRICE if storage < tiles else REGISTER_PRICE
+        labels.best[cycle, storage] = rest + price(usage, tiles + after, following, base, present)
+
+
+@borrowing
+def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
+    """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
+
+    Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
+    forward.
+    """
+    tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
+    slot, box = cycle % fabric.ii, labels.box
+    for k in range(box.size[TILES]):
+        _rest(fabric, usage, labels, cycle, box.tiles[k], present)
+    for k in range(box.size[FILES]):
+        file = box.files[k]
+        if labels.write[cycle + 1, file] < FAR:
+            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+                _rest(fabric, usage, labels, cycle, tiles + register, present)
+    if labels.best[cycle + 1, memory] < FAR:
+        labels.best[cycle, memory] = labels.best[cycle + 1, memory] + MEMORY_PRICE
+    for at in range(box.size[TILES]):
+        tile = box.tiles[at]
+        cost = FAR
+        after = cycle + fabric.move_latency[tile]
+        if cycle < after <= last and labels.enter[after, tile] < FAR:
+            cost = labels.enter[after, tile] + price(usage, tiles + tile, after % fabric.ii, OUT_PRICE, present)
+            cost += issue_price(usage, tile, slot, fabric.move_pool[tile], fabric.move_price, present)
+        if fabric.load_latency[tile] > 0:
+            bus = issue_price(usage, tile, slot, fabric.memory_pool[tile], fabric.move_price, present)
+            cost = min(cost, labels.best[cycle + 1, memory] + bus)
+            after = cycle + fabric.load_latency[tile]
+            if after <= last and labels.enter[after, tile] < FAR:
+                load = labels.enter[after, tile] + bus
+                load += price(usage, tiles + tile, after % fabric.ii, OUT_PRICE, present)
+                labels.best[cycle, memory] = min(labels.best[cycle, memory], load)
+        if cost >= FAR:
+            continue
+        for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
+            labels.best[cycle, fabric.read[k]] = min(labels.best[cycle, fabric.read[k]], cost)
+        file = fabric.read_file[tile]
+        if file >= 0:
+            labels.least[cycle, file] = min(labels.least[cycle, file], cost)
+
+
+@borrowing
+def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
+    """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
+
+    It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.
+    """
+    tiles, box = fabric.tiles, labels.box
+    clear(fabric, labels, first, last)
+    for cycle in range(last, first - 1, -1):
+        if cycle == last:
+            for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
+                labels.best[cycle, fabric.read[k]] = 0.0
+            if fabric.read_file[tile] >= 0:
+                labels.least[cycle, fabric.read_file[tile]] = 0.0
+        else:
+            _leave(fabric, usage, labels, cycle, last, present)
+        if fabric.wires > 0:
+            cross_back(fabric, usage, labels, cycle, last, present)
+        slot = cycle % fabric.ii
+        for k in range(box.size[FILES]):
+            file = box.files[k]
+            read = labels.least[cycle, file]
+            for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
+                cost = min(read, labels.best[cycle, tiles + register])
+                if cost < FAR:
+                    labels.best[cycle, tiles + register] = cost
+                    cost += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
+                    labels.write[cycle, file] = min(labels.write[cycle, file], cost)
+            if fabric.wires > 0 and fabric.port_at[file] < fabric.port_at[file + 1]:
+                enter_back(fabric, usage, labels, file, cycle, present)
+        for k in range(box.size[TILES]):
+            other = box.tiles[k]
+            labels.enter[cycle, other] = _enter_price(fabric, labels, other, cycle)

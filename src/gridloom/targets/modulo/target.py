@@ -1,0 +1,126 @@
+"""The declaration of target modulo: what the rest of the package knows of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gridloom.registry import ArrayKind, Entry, Mapper, Target
+
+TARGET: Final = Target(
+    name="modulo",
+    summary="modulo-scheduled arrays whose tiles are shared in time",
+    kinds={
+        "registers": ArrayKind(
+            "modulo",
+            ("registers",),
+            "modulo-scheduled arrays with registers such as torus",
+            problem=("kernel:vector_add", "torus:3x3,regs=4"),
+        ),
+        "crossbars": ArrayKind(
+            "modulo",
+            ("crossbars",),
+            "modulo-scheduled arrays with crossbars such as hycube",
+            problem=("kernel:vector_add", "hycube:3x3"),
+        ),
+    },
+    archs={
+        "torus": Entry("gridloom.targets.modulo.families.torus:build", "modulo-scheduled torus with register files"),
+        **{
+            f"ramp-{k}": Entry(
+                "gridloom.targets.modulo.families.torus:build", f"torus preset {k} of the RAMP evaluation"
+            )
+            for k in range(1, 13)
+        },
+        "hycube": Entry(
+            "gridloom.targets.modulo.families.hycube:build",
+            "modulo-scheduled mesh of crossbars that pass several links per cycle",
+        ),
+        "adres": Entry(
+            "gridloom.targets.modulo.families.classics:build",
+            "8 x 8 array like ADRES, with a shared file in the first row",
+        ),
+        "openedge-cgra": Entry(
+            "gridloom.targets.modulo.families.classics:build", "4 x 4 torus with a memory port for each column"
+        ),
+        "morpher": Entry(
+            "gridloom.targets.modulo.families.morpher.array:build", "array that a Morpher JSON file describes"
+        ),
+    },
+    mappers={
+        "modulo": Mapper(
+            {
+                "registers": "gridloom.targets.modulo.mappers.modulo:modulo",
+                "crossbars": "gridloom.targets.modulo.mappers.modulo:modulo",
+            },
+            "scheduling, placement and negotiated routing in one search",
+            role="search",
+        ),
+        "exact": Mapper(
+            {"registers": "gridloom.targets.modulo.mappers.exact.search:exact_modulo"},
+            "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
+            extra="exact",
+            role="proof",
+            without=("constant_stores",),
+        ),
+        "ramp": Mapper(
+            {"registers": "gridloom.targets.modulo.mappers.ramp.ramp:ramp"},
+            "RAMP: modulo schedules, maximum cliques and routing strategies, a reference",
+            without=("blocking", "partial", "banks", "constant_stores"),
+        ),
+        "regimap": Mapper(
+            {"registers": "gridloom.targets.modulo.mappers.ramp.regimap:regimap"},
+            "REGIMap: maximum cliques with the registers of a PE, a reference",
+            without=("blocking", "partial", "banks", "constant_stores"),
+        ),
+        "memmap": Mapper(
+            {"registers": "gridloom.targets.modulo.mappers.ramp.memmap:memmap"},
+            "MEMMap: long dependences go through memory, a reference",
+            without=("blocking", "partial", "banks", "constant_stores"),
+        ),
+    },
+    models={
+        "initiation": Entry(
+            "gridloom.targets.modulo.learned.model:MODEL",
+            "which II a loop reaches on a modulo-scheduled array",
+            "learn",
+        ),
+    },
+    suites={
+        "functions": Entry(
+            "gridloom.targets.modulo:suites/functions.yaml",
+            "34 whole C functions on two torus arrays, compared with compiled C",
+        ),
+        "c-loops": Entry(
+            "gridloom.targets.modulo:suites/c-loops.yaml", "the C loops of examples/kernels on a torus", "c"
+        ),
+        "large": Entry(
+            "gridloom.targets.modulo:suites/large.yaml", "loops of 120 to 4,000 operations on large tori", "c"
+        ),
+        "panorama": Entry(
+            "gridloom.targets.modulo:suites/panorama.yaml",
+            "seven large loops of Panorama, read from files, on two tori",
+        ),
+        "loops": Entry(
+            "gridloom.targets.modulo:suites/loops.yaml", "twenty kernels with carried values on ramp-1 to ramp-12"
+        ),
+        "satmapit": Entry(
+            "gridloom.targets.modulo:suites/satmapit.yaml", "five loops of SAT-MapIt, read from files, on four tori"
+        ),
+        "ccf": Entry(
+            "gridloom.targets.modulo:suites/ccf.yaml", "loops extracted by CCF, read from files, on a 4x4 torus"
+        ),
+        "morpher": Entry(
+            "gridloom.targets.modulo:suites/morpher.yaml", "kernels of Morpher, read from files, on a 4x4 torus"
+        ),
+        "e2emap": Entry(
+            "gridloom.targets.modulo:suites/e2emap.yaml", "kernels of E2EMap, read from files, on a 4x4 torus"
+        ),
+        "cgra_bench": Entry(
+            "gridloom.targets.modulo:suites/cgra_bench.yaml", "kernels of CGRA-Bench, read from files, on a 4x4 torus"
+        ),
+    },
+    hooks={
+        "array_files": {".json": "gridloom.targets.modulo.families.morpher.array:read_spec"},
+        "estimates": {"modulo": "gridloom.targets.modulo.estimate"},
+    },
+)

@@ -1,0 +1,1 @@
+"""The array family ``streaming-engine``."""

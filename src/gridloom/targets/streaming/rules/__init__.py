@@ -1,0 +1,1 @@
+"""Legality of programs: flows share no tile and no link."""

@@ -1,0 +1,47 @@
+"""``assumed``: a loop with what the user says of the range of its values (``--assume-range``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from gridloom.dfg.model import Dfg
+from gridloom.errors import OptionError
+from gridloom.transform.counters import counters_of
+
+#: The values of a 32-bit word.
+WORD: Final = (-(1 << 31), (1 << 31) - 1)
+
+
+def assumed(dfg: Dfg, given: Mapping[str, tuple[int, int]]) -> Dfg:
+    """Return the loop with what the user says of its values: by node, stream, array or live-in, or ``*`` for all.
+
+    ``*`` is for the inputs, live-ins and counters of 32 bits that no other name says anything of. OptionError for a
+    name that the loop does not have, and for a range that is empty or leaves the word.
+    """
+    known = dict(dfg.ranges)
+    named: set[str] = set()
+    for name, (low, high) in given.items():
+        if not WORD[0] <= low <= high <= WORD[1]:
+            raise OptionError(
+                f"{name}={low}..{high}: expected LOW..HIGH within {WORD[0]}..{WORD[1]}", where="--assume-range"
+            )
+        nodes = [node.id for node in dfg.nodes if name in (node.id, node.variable, array_of(node.variable))]
+        nodes += [name] if name in dfg.liveins and name not in nodes else []
+        inputs = [node for node in nodes if node not in dfg.index or dfg.node(node).op != "output"]
+        if not inputs and name != "*":
+            names = ", ".join(sorted({array_of(n.variable) or n.id for n in dfg.nodes if n.op in ("input", "livein")}))
+            raise OptionError(f"the loop has no value {name!r}; it reads {names or 'nothing'}", where="--assume-range")
+        named.update(inputs)
+        known.update(dict.fromkeys(inputs, (low, high)))
+    if "*" in given:
+        ports = [node.id for node in dfg.nodes if node.op in ("input", "livein")]
+        wide = [name for name in (*ports, *counters_of(dfg)) if name not in named]
+        known.update({name: given["*"] for name in wide if dfg.ranges.get(name, WORD) == WORD})
+    return replace(dfg, ranges=known)
+
+
+def array_of(variable: str | None) -> str:
+    """The array of a stream: ``x`` for ``x[2i+1]`` and for ``x@-2``, what it brought two iterations ago."""
+    return (variable or "").partition("[")[0].partition("@")[0]

@@ -1,0 +1,93 @@
+"""Searches by the two cost models over the sections of a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridloom import registry
+from gridloom.run.work import Work
+from gridloom.targets.dataflow.learned import data
+from gridloom.targets.dataflow.learned import search_comparison as searches
+from gridloom.targets.dataflow.lowering.lower import lower
+
+SMALL = ("gemm", {"inner": 64, "columns": 64})
+
+
+@pytest.fixture
+def pipeline() -> data.Pipeline:
+    return data.graph_pipeline("mlp", (("layers", 2), ("width", 64)), "present")
+
+
+def test_parts_of_a_network_cover_all_its_sections():
+    # Searched is the training step, whose backward pass has sections of its own: 3 layers have 48 sections instead of
+    # 15. The 64 rows of a sample pass each of them, one row a block.
+    network = registry.load("networks", "bert_large").build(layers=3, rows=64, training=True)
+    lowered = lower(network, data.array())
+    listed = searches.parts(("bert_large", {"layers": 3, "rows": 64}))
+    assert sum(part.blocks for part in listed) == sum(section.blocks for section in lowered.sections)
+    assert all(section.blocks == 64 for section in lowered.sections)
+    assert len(listed) < len(lowered.sections)
+
+
+def test_searches_are_compared_with_the_best_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    report = searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2)
+    row = report["rows"][0]
+    assert row["network"] == "gemm,inner=64,columns=64"
+    assert row["best_known"] >= max(*row["seeds"]["heuristic"], *row["seeds"]["learned"])
+    assert row["gain"] == pytest.approx(row["learned"] / row["heuristic"] - 1, abs=1e-3)
+    assert searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2, subjects="mlp")["rows"] == []
+
+
+def test_a_network_takes_as_long_as_its_sections_together(pipeline: data.Pipeline):
+    listed = [searches.Part(pipeline=pipeline, blocks=n, section=k) for k, n in enumerate((1, 3))]
+    results = [
+        {"section": k, "heuristic": [0.5, 0.5], "learned": [value, value], "best_known": 1.0, "moves": {}}
+        for k, value in enumerate((0.5, 1.0))
+    ]
+    row = searches._row(("mlp", {}), listed, results)
+    assert row["heuristic"] == pytest.approx(0.5)
+    assert row["learned"] == pytest.approx(4 / (1 / 0.5 + 3 / 1.0))
+    assert row["gap_closed"] == pytest.approx((0.8 - 0.5) / (1.0 - 0.5), abs=1e-3)
+
+
+@pytest.mark.parametrize(("array", "judge"), [(data.ARRAY, "simulated"), ("rdu:8x8", None)])
+def test_rivals_are_compared_on_equal_terms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str, judge: str | None
+):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "RIVALS", ("wirelength", "queueing"))
+    monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
+    report = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2, array=array)
+    (row,) = report["rows"]
+    assert report["judge"] == judge
+    assert (row["sections"], row["of"]) == (1, 1)
+    for name in ("start", "wirelength", "queueing"):
+        mean, least, largest = row[name]
+        assert 0 < least <= mean <= largest <= 1
+    assert (row["at_full_speed"], set(row["moves"])) == (0, {"wirelength", "queueing"})
+
+
+def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "FULL_SPEED", 0.0)
+    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
+    assert row["at_full_speed"] == 1
+    assert row["learned"] == row["start"]
+
+
+def test_cost_models_may_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
+    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=1, costs="tuned")["rows"]
+    assert set(row["moves"]) == {"tuned"}
+
+
+def test_judges_choose_among_the_same_finalists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
+    report = searches.compare_judges(Work(folder=tmp_path), seconds=0.02, seeds=2, start="random")
+    (row,) = report["rows"]
+    assert row["any"] <= row["best"]
+    assert all(0 < row[name] <= row["best"] for name in searches.JUDGES)

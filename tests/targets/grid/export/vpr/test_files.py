@@ -1,0 +1,99 @@
+"""VPR's files: they fit a schema of the format, say what the graph and the array say, and come back as they were."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.plain_arrays import shared_in_time
+from tests.search.conftest import random_dag
+
+from gridloom import registry
+from gridloom.archs.spec import build
+from gridloom.dfg import DfgBuilder
+from gridloom.errors import OptionError
+from gridloom.frontend.placement import loads_vpr
+from gridloom.targets.grid.export.vpr.architecture import architecture
+from gridloom.targets.grid.export.vpr.netlist import netlist
+from gridloom.targets.grid.export.vpr.placement import placement
+
+SCHEMA = Path(__file__).parents[5] / "docs" / "schemas" / "vpr-architecture.xsd"
+SUBCKT = re.compile(r"\.subckt (\S+)((?: in\[\d+\]=\S+)*) out\[0\]=(\S+)")
+
+
+def read_netlist(text: str) -> tuple[dict[str, str], set[tuple[str, str, int]]]:
+    """(kind of each block, edges as (source, target, pin)) of a BLIF text, every line of which has to be understood."""
+    lines = text.split("\n")
+    assert lines[:3] == [".model graph", ".inputs", ".outputs"]
+    assert lines[-2:] == [".end", ""]
+    kinds, edges = {}, set()
+    for line in lines[3:-2]:
+        match = SUBCKT.fullmatch(line)
+        assert match, line
+        kind, pins, out = match.groups()
+        assert out not in kinds
+        kinds[out] = kind
+        for pin in pins.split():
+            index, source = re.fullmatch(r"in\[(\d+)\]=(\S+)", pin).groups()
+            edges.add((source, out, int(index)))
+    assert {source for source, _, _ in edges} <= kinds.keys()
+    return kinds, edges
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(2, 25),
+    st.integers(0, 1000),
+    st.sampled_from(["mesh:6x6", "chess:7x6,io=border,mul=columns", "hex:6x7,mul=checkerboard", "onehop:6x6"]),
+)
+def test_files_say_what_graph_and_array_say(nodes, seed, arch):
+    xmlschema = pytest.importorskip("xmlschema")
+    dfg, array = random_dag(nodes, seed), build(arch)
+    text = architecture(dfg, array)
+    xmlschema.XMLSchema(str(SCHEMA)).validate(text)
+    kinds, edges = read_netlist(netlist(dfg, array))
+    placed = [node.id for node in dfg.nodes if dfg.op_class(node.id) not in array.free]
+    assert list(kinds) == placed
+    wires = {(e.source, e.target) for e in dfg.edges if e.kind == "data" and e.source in kinds and e.target in kinds}
+    assert {(a, b) for a, b, _ in edges} == wires
+    assert sites(text) == {
+        ((tile.col + 1, tile.row + 1), kind)
+        for tile in array.tiles
+        for node, kind in kinds.items()
+        if dfg.required_classes(node, results_leave=True) <= tile.classes
+    }
+
+
+def sites(text: str) -> set[tuple[tuple[int, int], str]]:
+    """(place, kind that it takes) for all places of an architecture."""
+    root = ET.fromstring(text)
+    takes = {tile.get("name"): [site.get("pb_type") for site in tile.iter("site")] for tile in root.iter("tile")}
+    return {
+        ((int(single.get("x")), int(single.get("y"))), kind)
+        for single in root.iter("single")
+        for kind in takes[single.get("type")]
+    }
+
+
+@pytest.mark.parametrize("family", ["mesh", "onehop", "hex", "chess"])
+def test_a_placement_comes_back_as_it_was(family):
+    dfg, array = registry.load("kernels", "distance").build(), build(f"{family}:5x4")
+    nodes = [node.id for node in dfg.nodes if dfg.op_class(node.id) not in array.free]
+    place = dict(zip(nodes, [tile.name for tile in reversed(array.tiles)]))
+    assert loads_vpr(placement(place, array, netlist="graph.net"), dfg, array) == place
+
+
+def test_a_name_that_no_netlist_takes_is_refused():
+    builder = DfgBuilder("names", "i32")
+    builder.output(builder.input("two words"), "y")
+    with pytest.raises(OptionError, match=r"node 'two words' cannot be named in a netlist; use letters, digits"):
+        netlist(builder.build(), build("mesh:2x2"))
+
+
+def test_an_array_that_is_no_grid_is_refused():
+    with pytest.raises(OptionError, match=r"array 'shared-in-time' is not a static grid; VPR's files describe mesh"):
+        architecture(random_dag(4, 1), shared_in_time())
