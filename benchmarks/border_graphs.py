@@ -23,7 +23,7 @@ import numpy as np
 
 from gridloom.targets.rows.learned import data, labels, training
 from gridloom.targets.rows.learned import samples as samples_module
-from gridloom.targets.rows.learned.data import Row
+from gridloom.targets.rows.learned.data import LabelledGraph
 from gridloom.targets.rows.learned.features import on_columns
 from gridloom.targets.rows.learned.model import MappabilityConfig
 from gridloom.targets.rows.learned.random_graphs import draw
@@ -75,7 +75,7 @@ def _conflicts(search: Starts, columns: int, seed: int, inner: float, heat: Heat
 class Question:
     """A graph on some columns: the conflicts that short starts left, and whether a long one mapped it."""
 
-    row: Row
+    row: LabelledGraph
     columns: int
     short: tuple[int, ...]
     mapped: bool
@@ -94,8 +94,8 @@ def starts(most: int) -> str:
     return f"{told}; AUC: network {network:.3f}, fewest conflicts {fewest:.3f}, conflicts of the second {second:.3f}"
 
 
-def _questions(rows: Sequence[Row], most: int) -> Iterator[Question]:
-    pairs: list[tuple[Row, int]] = []
+def _questions(rows: Sequence[LabelledGraph], most: int) -> Iterator[Question]:
+    pairs: list[tuple[LabelledGraph, int]] = []
     for row in rows:
         if data.is_main(row) and row.counts[0] >= 12 and row.decided in ("found", "exhausted"):
             widest = data.array(row.arch).cols
@@ -117,7 +117,7 @@ def _questions(rows: Sequence[Row], most: int) -> Iterator[Question]:
         yield Question(row, columns, short, mapped)
 
 
-def _held_out_logits(rows: Sequence[Row], asked: Sequence[Question]) -> dict[tuple[int, int, int], float]:
+def _held_out_logits(rows: Sequence[LabelledGraph], asked: Sequence[Question]) -> dict[tuple[int, int, int], float]:
     """The network's logits for the questions; the network of a fold is trained on the other folds."""
     unseen = MappabilityConfig().unseen.split()
     samples = samples_module.samples_of([row for row in rows if row.arch not in unseen])

@@ -14,21 +14,21 @@ import sys
 import time
 
 from gridloom.targets.dataflow.learned import data
-from gridloom.targets.dataflow.learned.search_comparison import Part, parts
+from gridloom.targets.dataflow.learned.search_comparison import NetworkSection, parts
 from gridloom.targets.dataflow.machine.measure import Meter
 from gridloom.targets.dataflow.mappers.place_kernel import seed_generator
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 _PLACEMENTS = 4
 _ROUNDS = 3
 
 
-def seconds(part: Part) -> float:
+def seconds(part: NetworkSection) -> float:
     """Return the CPU seconds of a measurement: the mean over some placements in the best round."""
-    search = Search(part.pipeline, DataflowConfig(chains=_PLACEMENTS), 0)
+    search = AnnealingChains(part.pipeline, DataflowConfig(chains=_PLACEMENTS), 0)
     seed_generator(0)
     search.shorten()
-    decisions = data.routed(part.pipeline, search.places, "present")
+    decisions = data.route_places(part.pipeline, search.places, "present")
     meter = Meter(part.pipeline.dfg, part.pipeline.arch)
     meter.measure(*decisions.routes(0))
     rounds = []

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gridloom.run import ExecutorSpec, Job, Store, ask, completed, run_stored
+from gridloom.run import ExecutorSpec, Job, Store, ask, complete_jobs, run_stored
 
 WARM_UP = 200
 
@@ -66,9 +66,9 @@ class Watch:
 
 
 def without_store(name: str, spec: ExecutorSpec, count: int, seconds: float) -> str:
-    """Measure `completed` alone."""
+    """Measure `complete_jobs` alone."""
     watch = Watch(seconds / (spec.workers or 1))
-    for outcome in completed(nothing, jobs(count, seconds), executor=spec):
+    for outcome in complete_jobs(nothing, jobs(count, seconds), executor=spec):
         watch.tick(outcome)
     return watch.line(name)
 

@@ -23,7 +23,7 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.emit.plots.chart import Series, line_chart, picture
+from gridloom.emit.plots.chart import ChartSeries, line_chart, picture
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search import compiling
@@ -88,7 +88,10 @@ def draw(points: list[tuple[int, float]], slope: float) -> str:
     first, last = logs[0][0], logs[-1][0]
     middle = (sum(x for x, _ in logs) / len(logs), sum(y for _, y in logs) / len(logs))
     fit = tuple((x, middle[1] + slope * (x - middle[0])) for x in (first, last))
-    series = [Series("measured", tuple(logs)), Series(f"nodes^{slope:.2f}", fit, colour=1, dashed=True, mark=False)]
+    series = [
+        ChartSeries("measured", tuple(logs)),
+        ChartSeries(f"nodes^{slope:.2f}", fit, colour=1, dashed=True, mark=False),
+    ]
     title = "Time of modulo, half of all slots taken"
     panel = line_chart(title, series, x_title="nodes (log10)", y_title="CPU seconds (log10)")
     return picture([panel], title)

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from gridloom.flow.bench.fitting import sized
+from gridloom.flow.bench.fitting import fill_in_size
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.frontend.kernels.neosa import GRAPHS
@@ -59,7 +59,7 @@ def count_processor_time() -> None:
 def mapped(cell: Cell, seconds: float) -> dict[str, Any]:
     """Run a mapper once and return its row."""
     source = f"kernel:neosa-{cell.graph}"
-    arch = sized(f"{cell.topology}:fit,inputs=skewed,io=border", load_source(source))
+    arch = fill_in_size(f"{cell.topology}:fit,inputs=skewed,io=border", load_source(source))
     name, _, options = cell.mapper.partition(":")
     settings = dict(option.split("=", 1) for option in options.split(",") if option)
     began = time.process_time()

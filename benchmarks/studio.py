@@ -30,7 +30,7 @@ from gridloom.flow.display.report import result_page
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.search.budget import Progress
-from gridloom.studio.searches.worker import Line, Task
+from gridloom.studio.searches.worker import SearchTask, ServerLine
 from gridloom.studio.session import Session
 from gridloom.studio.web.serving import StudioServer
 
@@ -208,7 +208,7 @@ def telling(source: str, arch: str, effort: int) -> None:
     spent = 0.0
     with Listener(authkey=b"studio") as listener:
         threading.Thread(target=_drain, args=(listener,), daemon=True).start()
-        line = Line(Task(id="job", request={}, address=str(listener.address), key=b"studio"))
+        line = ServerLine(SearchTask(id="job", request={}, address=str(listener.address), key=b"studio"))
 
         def listen(progress: Progress) -> None:
             nonlocal spent

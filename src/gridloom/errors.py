@@ -39,7 +39,7 @@ class GridloomError(Exception):
 
 
 @contextmanager
-def located(where: str) -> Iterator[None]:
+def locate_errors(where: str) -> Iterator[None]:
     """Say where errors of the block happened, if they do not say so themselves."""
     try:
         yield

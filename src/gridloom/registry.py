@@ -29,12 +29,12 @@ from gridloom.errors import OptionError
 
 #: The declarations of this package; a target is one line.
 BUILT_IN: Final = (
-    "gridloom.builtin",
     "gridloom.targets.grid.target",
     "gridloom.targets.modulo.target",
     "gridloom.targets.rows.target",
     "gridloom.targets.streaming.target",
     "gridloom.targets.dataflow.target",
+    "gridloom.builtin",
 )
 
 #: What is looked up by name.
@@ -81,8 +81,11 @@ class Entry:
     extra: str | None = None
 
     def load(self) -> Any:
-        """Import the module and return the object. Costs the import, once."""
-        return object_at(self.target)
+        """Import the module and return the object. Costs the import, once.
+
+        ModuleNotFoundError where a package of the extra is missing.
+        """
+        return object_at(self.target, extra=self.extra is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +230,11 @@ class _Array(Protocol):
 PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
 
 
-def object_at(place: object) -> Any:
+def object_at(place: object, *, extra: bool = False) -> Any:
     """Import the module of a place and return its object, or the module itself; an object stands for itself.
 
-    OptionError where a plug-in names a place that cannot be imported.
+    OptionError where a plug-in names a place that cannot be imported. Where the place needs an ``extra``, a missing
+    package stays a ModuleNotFoundError: the caller says how to install it.
     """
     if not isinstance(place, str):
         return place
@@ -238,7 +242,7 @@ def object_at(place: object) -> Any:
     try:
         return getattr(import_module(module), attribute) if attribute else import_module(module)
     except Exception as error:
-        if module.partition(".")[0] == "gridloom":
+        if module.partition(".")[0] == "gridloom" or (extra and isinstance(error, ModuleNotFoundError)):
             raise
         reason = f"{type(error).__name__}: {error}"
         raise OptionError(f"{place}, which a plug-in declares, cannot be loaded: {reason}") from error
@@ -530,12 +534,21 @@ def _load_hook(name: str, key: str, place: str) -> Any:
 
 
 def names(group: str) -> list[str]:
-    """The names of a group, in the order of the declarations; mappers that search stand before those that prove."""
+    """The names of a group, in the order of the declarations; mappers are ordered by their roles."""
     _check_group(group)
-    entries = _whole().groups[group]
-    if group == "mappers":
-        return sorted(entries, key=lambda name: _ROLES.index(entries[name].role))
-    return list(entries)
+    _whole()
+    return loaded_names(group)
+
+
+def loaded_names(group: str) -> list[str]:
+    """The names of a group as :func:`names` orders them, with those of plug-ins only where they are loaded.
+
+    Mappers that search stand before those that prove, then come those for every kind of array, then the others.
+    """
+    entries = _registry().groups[group]
+    if group != "mappers":
+        return list(entries)
+    return sorted(entries, key=lambda name: (_ROLES.index(entries[name].role), "*" not in entries[name].parts[0].takes))
 
 
 def has(group: str, name: str) -> bool:

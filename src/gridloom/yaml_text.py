@@ -1,7 +1,7 @@
 """YAML that a user wrote: bounded in size, without aliases, complaints with line and column.
 
-`parse_yaml` gives plain data and raises OptionErrors: suites, spaces and programs are read by it. `parse_marked` keeps
-the line of each key, for readers that raise errors of their own and name the line: descriptions of arrays.
+`parse_yaml` gives plain data and raises OptionErrors: suites, spaces and programs are read by it. `parse_with_lines`
+keeps the line of each key, for readers that raise errors of their own and name the line: descriptions of arrays.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
         raise OptionError(problem.message, where=where) from None
 
 
-def parse_marked(text: str, limit: int) -> dict[str, Any]:
+def parse_with_lines(text: str, limit: int) -> dict[str, Any]:
     """The keys and values of a YAML text in containers that know the lines of their keys (``data.lc``).
 
     YamlProblem for anything else; anchors are refused as well as aliases. Linear in the text.

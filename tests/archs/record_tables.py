@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from gridloom import registry
 from gridloom.archs import build
 from gridloom.archs.described import schema as described_schema
-from gridloom.dfg import Array, Edge, Node
+from gridloom.dfg import Edge, MemoryArray, Node
 from gridloom.dfg import json_format as dfg_format
 from gridloom.dfg.ops import ANY_ARITY, OP_TABLE
 from gridloom.mapping import Instance, Route
@@ -41,7 +41,7 @@ PARAMETERS = {
 }
 SIZED = ("mesh", "onehop", "hex", "chess", "torus", "hycube", "rdu")
 SIZELESS = ("vpcma", "streaming-engine")
-RECORDS = {"Node": Node, "Edge": Edge, "Array": Array, "Instance": Instance, "Route": Route}
+RECORDS = {"Node": Node, "Edge": Edge, "Array": MemoryArray, "Instance": Instance, "Route": Route}
 
 
 def comments(record: type) -> dict[str, str]:

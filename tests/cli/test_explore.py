@@ -10,7 +10,7 @@ import pytest
 from gridloom.archs import build
 from gridloom.cli.commands.explore_command import panel
 from gridloom.explore import Moment, parse_space
-from gridloom.run import Progress
+from gridloom.run import RunProgress
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "explore"
 SPACE = """
@@ -101,7 +101,7 @@ def test_the_dashboard_shows_rate_time_left_and_the_best():
     from rich.console import Console
 
     space = parse_space(SPACE, "tiny")
-    moment = Moment(points=1, planned=4, jobs=Progress(3, 8, 0, 1, 2.5, 1.2, 4.2))
+    moment = Moment(points=1, planned=4, jobs=RunProgress(3, 8, 0, 1, 2.5, 1.2, 4.2))
     console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(panel(space, moment))
     text = console.export_text()

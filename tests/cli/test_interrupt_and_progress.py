@@ -15,7 +15,7 @@ from gridloom import registry
 from gridloom.cli import progress
 from gridloom.flow import Request, run
 from gridloom.search.budget import Budget, Progress
-from gridloom.search.compiling import CompilationInterrupted, reported
+from gridloom.search.compiling import CompilationInterrupted, report_compilation
 from gridloom.targets.grid.mappers import anneal
 
 
@@ -98,7 +98,7 @@ def test_after_ctrl_c_no_kernel_is_compiled_any_more(capsys):
         return x + 1
 
     kernel = njit(add_one)
-    with pytest.raises(CompilationInterrupted), reported(None), progress.first_interrupt_asks() as asked:
+    with pytest.raises(CompilationInterrupted), report_compilation(None), progress.first_interrupt_asks() as asked:
         signal.raise_signal(signal.SIGINT)
         assert asked.is_set()
         kernel(1)

@@ -14,7 +14,7 @@ import pytest
 
 from gridloom.cli.entry import run_command
 from gridloom.registry import Entry, groups
-from gridloom.run import Work
+from gridloom.run import WorkFolder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +32,15 @@ class Counter:
     name = "counter"
     config = CounterConfig
 
-    def make_data(self, config: CounterConfig, work: Work) -> dict[str, Any]:
+    def make_data(self, config: CounterConfig, work: WorkFolder) -> dict[str, Any]:
         (work.folder / "data.txt").write_text("x" * config.until)
         return {"graphs": config.until, "jobs": work.jobs}
 
-    def train(self, config: CounterConfig, work: Work) -> dict[str, Any]:
+    def train(self, config: CounterConfig, work: WorkFolder) -> dict[str, Any]:
         work.progress("counting", 0.5)
         return {"seed": work.seed, "resume": work.resume, "over": work.over(), "weights": str(work.weights)}
 
-    def evaluate(self, config: CounterConfig, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: CounterConfig, work: WorkFolder) -> dict[str, Any]:
         return {"accuracy": 0.123456, "rows": [{"graph": "a", "nodes": 3}], "part": {"x": 1}}
 
 

@@ -96,14 +96,14 @@ def test_estimate_with_the_shipped_model(gridloom, lanes):
 
 
 def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridloom, tmp_path, monkeypatch):
-    from gridloom.run.work import Work
+    from gridloom.run.work import WorkFolder
     from gridloom.targets.rows.learned import data
 
     def stopped(_asked):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(data, "label", stopped)
-    data.make(4, 1, "vpcma:4x4", Work(folder=tmp_path, jobs=1))
+    data.make(4, 1, "vpcma:4x4", WorkFolder(folder=tmp_path, jobs=1))
     done = gridloom("mappability-figure", "--folder", tmp_path, "--svg", tmp_path / "f.svg")
     assert done.status == 2
     assert done.err == (
@@ -113,11 +113,11 @@ def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridlo
 
 
 def test_figure_of_sizes_needs_a_data_set(gridloom, tmp_path):
-    from gridloom.run.work import Work
+    from gridloom.run.work import WorkFolder
     from gridloom.targets.rows.learned import data
 
     assert gridloom("mappability-figure", "--folder", tmp_path).status == 2
-    made = data.make(4, 1, "vpcma:4x4", Work(folder=tmp_path, jobs=1))
+    made = data.make(4, 1, "vpcma:4x4", WorkFolder(folder=tmp_path, jobs=1))
     # Labels that fail, and a signal from elsewhere, would leave a smaller data set.
     assert (made["computed"], made["failed"]) == (7, 0)
     svg = tmp_path / "f.svg"

@@ -99,14 +99,14 @@ def test_live_ins_that_are_not_given_are_random_and_said_to_be(gridloom, tmp_pat
 
 def test_cosimulated_stimuli_have_live_ins_other_than_0_and_those_that_are_given(tmp_path):
     from gridloom.flow.hardware import _expected
-    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.encode import fit_parameters
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
     from gridloom.mapping.json_format import loads
 
     mapping = loads(biquad(tmp_path).read_text())
     configuration = configure(mapping)
-    hardware = Hardware(mapping.arch, fitted(configuration))
+    hardware = Hardware(mapping.arch, fit_parameters(configuration))
     ((stimulus, expected),) = _expected(configuration, hardware, 8, 1, {"b1": 0xFFFFFFFF})
     assert stimulus.liveins["b0"] != 0
     assert stimulus.liveins["b1"] == -1

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gridloom.dfg import Array, Dfg, Edge, Node
+from gridloom.dfg import Dfg, Edge, MemoryArray, Node
 from gridloom.dfg.ops import ANY_ARITY, OP_TABLE
 
 DOMAINS = ("i32", "f32", "cma24", "opaque")
@@ -45,7 +45,7 @@ def dfgs(draw: st.DrawFn, domains: tuple[str, ...] = DOMAINS) -> Dfg:
         nodes.append(Node(id=id, op=op, liveout=draw(st.none() | NAMES)))
     if draw(st.booleans()):
         edges.append(Edge(source=ids[0], target=ids[-1], kind="order", delay=draw(st.integers(0, 3))))
-    arrays = (Array(name="words", length=draw(st.integers(1, 9))),) if draw(st.booleans()) else ()
+    arrays = (MemoryArray(name="words", length=draw(st.integers(1, 9))),) if draw(st.booleans()) else ()
     return Dfg(
         name=draw(NAMES), domain=domain, nodes=tuple(nodes), edges=tuple(edges), arrays=arrays, notes=draw(st.text())
     )

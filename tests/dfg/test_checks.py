@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gridloom.dfg import Array, Dfg, Edge, Node
+from gridloom.dfg import Dfg, Edge, MemoryArray, Node
 from gridloom.dfg.checks import MAX_DISTANCE, MAX_WORDS
 from gridloom.errors import DfgError
 
 A, B = Node(id="a", op="input"), Node(id="b", op="neg")
-WORDS = Array(name="words", length=8)
+WORDS = MemoryArray(name="words", length=8)
 
 
 def edge(source: str = "a", target: str = "b", **fields: Any) -> Edge:
@@ -23,7 +23,7 @@ def const(value: float | int | None) -> Node:
 
 
 # name: (domain, nodes, edges, arrays, message after "graph 'g': ")
-BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[Array], str]] = {
+BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[MemoryArray], str]] = {
     "no node": ("i32", [], [], [], "has no node; a graph needs at least one"),
     "same id": ("i32", [A, A], [], [], "node id 'a' is used twice; ids must differ"),
     "empty id": ("i32", [Node(id="", op="input")], [], [], "a node has an empty id; give each node a name"),
@@ -58,11 +58,11 @@ BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[Array], str]] = {
         "node 'b': touches array 'x', which is not declared; declared: none",
     ),
     "empty array": (
-        "i32", [A], [], [Array(name="x", length=0)], "array 'x' has length 0; expected at least 1",
+        "i32", [A], [], [MemoryArray(name="x", length=0)], "array 'x' has length 0; expected at least 1",
     ),
     "array twice": ("i32", [A], [], [WORDS, WORDS], "array 'words' is declared twice; names must differ"),
     "huge arrays": (
-        "i32", [A], [], [WORDS, Array(name="x", length=MAX_WORDS)],
+        "i32", [A], [], [WORDS, MemoryArray(name="x", length=MAX_WORDS)],
         "its arrays have 16777224 words; at most 16777216 are taken",
     ),
     "unknown op class": (

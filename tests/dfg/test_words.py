@@ -14,7 +14,7 @@ from tests.dfg.test_semantics import I32, run
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.interpreter import Stimulus, interpret, random_stimulus
 from gridloom.dfg.ops import FUSED, OP_TABLE
-from gridloom.dfg.words import WordInterpreter, _long_word, evaluate_word, narrowed, widened, word_of
+from gridloom.dfg.words import WordInterpreter, _long_word, evaluate_word, narrow_stimulus, widen_stimulus, word_of
 from gridloom.errors import SimulationError
 
 WIDTHS = (2, 3, 4, 8, 13, 16, 24, 31, 32)
@@ -123,7 +123,7 @@ def test_every_part_of_a_stimulus_is_narrowed() -> None:
     given = Stimulus(
         iterations=1, streams={"x": np.array([255])}, liveins={"k": 128}, memory={"A": np.array([-129, 5])}
     )
-    small = narrowed(given, 8)
+    small = narrow_stimulus(given, 8)
     assert (small.streams["x"].tolist(), small.liveins, small.memory["A"].tolist()) == ([-1], {"k": -128}, [127, 5])
     assert word_of(-129, 8) == 127
 
@@ -161,7 +161,7 @@ def test_ops_of_forty_bits(op: str, operands: tuple[int, ...], result: int) -> N
 
 def test_a_widened_stimulus_keeps_its_indices_and_its_low_bits() -> None:
     given = Stimulus(iterations=3, streams={"x": np.array([5, -70_000, 1 << 30])}, liveins={"k": 65_535}, memory={})
-    wide = widened(given, 64)
+    wide = widen_stimulus(given, 64)
     assert wide.liveins == {"k": 65_535}
     assert wide.streams["x"][0] == 5
     assert (wide.streams["x"] & 0xFFFFFFFF).tolist() == [5, -70_000 & 0xFFFFFFFF, 1 << 30]

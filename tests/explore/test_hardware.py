@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridloom.archs import build
-from gridloom.explore.hardware import LEVEL_FEATURES, OPS, cost, fitted
+from gridloom.explore.hardware import LEVEL_FEATURES, OPS, cost, load_hardware_model
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.synthesis.area import FEATURES, Synthesis
@@ -14,7 +14,7 @@ from gridloom.hardware.synthesis.yosys import available
 
 
 def test_the_model_says_how_it_was_made_and_how_good_it_is() -> None:
-    model = fitted()
+    model = load_hardware_model()
     assert model["made_by"].startswith("python benchmarks/fit_area_model.py")
     assert model["area"]["features"] == list(FEATURES)
     assert model["levels"]["features"] == list(LEVEL_FEATURES)

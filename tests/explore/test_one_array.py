@@ -11,7 +11,7 @@ from gridloom.explore import parse_space
 from gridloom.explore.buffers import Buffers
 from gridloom.explore.merging import Merged
 from gridloom.explore.one_array import find_array
-from gridloom.explore.sharing import Shared, restricted
+from gridloom.explore.sharing import Shared, restrict_feature
 from gridloom.run import ExecutorSpec, Store
 
 INLINE = ExecutorSpec(backend="inline")
@@ -28,7 +28,7 @@ def test_a_union_is_the_most_that_one_graph_needs() -> None:
     assert shared.union("fifo", without="a") == {"pe_0_0": 1, "pe_1_1": 3}
     assert shared.table("fifo") == [[2, 1], [0, 3]]
     assert shared.total("fifo") == 6
-    assert [tile.fifo for tile in build(restricted(spec, "fifo", shared.union("fifo"))).tiles] == [2, 1, 0, 3]
+    assert [tile.fifo for tile in build(restrict_feature(spec, "fifo", shared.union("fifo"))).tiles] == [2, 1, 0, 3]
 
 
 def test_buffers_are_fewer_than_uniform_ones() -> None:
@@ -86,7 +86,7 @@ def test_other_arrays_are_refused(find: str, words: str) -> None:
 
 
 def test_a_changed_file_is_mapped_again(tmp_path) -> None:
-    from gridloom.explore.sharing import Mapper
+    from gridloom.explore.sharing import VariantMapper
     from gridloom.flow.bench import run as bench_run
 
     source = tmp_path / "one.json"
@@ -102,7 +102,7 @@ def test_a_changed_file_is_mapped_again(tmp_path) -> None:
             # Another process would read the file anew.
             bench_run.graph_of.cache_clear()
             bench_run.graph_hash.cache_clear()
-            uses = Mapper(space, [str(source)], store, INLINE).uses({str(source): spec})[str(source)]
+            uses = VariantMapper(space, [str(source)], store, INLINE).uses({str(source): spec})[str(source)]
             assert uses is not None
             rows.append(len(uses["io"]))
         asked = {row.asked["function"] for row in store.rows()}
@@ -116,4 +116,4 @@ def test_tiles_of_a_need_are_found_by_their_place_and_not_by_their_name():
     spec = {"family": "onehop", "rows": 2, "cols": 3}
     assert places(spec)["pe_1_2"] == (1, 2)
     assert layout({"pe_0_2": 3}, spec) == [[0, 0, 3], [0, 0, 0]]
-    assert restricted(spec, "mul", {"pe_1_0": 1, "pe_0_2": 1})["mul"] == {"tiles": [[0, 2], [1, 0]]}
+    assert restrict_feature(spec, "mul", {"pe_1_0": 1, "pe_0_2": 1})["mul"] == {"tiles": [[0, 2], [1, 0]]}

@@ -19,7 +19,7 @@ from gridloom.flow.bench.run import run_cell
 from gridloom.flow.inputs import memory_of, prepare, read_arch, read_source
 from gridloom.flow.partition import flow as partition_flow
 from gridloom.frontend.loops.spec import parse
-from gridloom.frontend.python.kernel import chosen
+from gridloom.frontend.python.kernel import find_source
 
 needs_clang = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None or importlib.util.find_spec("llvmlite") is None,
@@ -113,7 +113,7 @@ def test_the_text_of_a_loop_comes_with_its_graph(source: str) -> None:
 def test_a_decorated_function_is_a_source(tmp_path: Path) -> None:
     path = tmp_path / "blend.py"
     path.write_text(PYTHON_LOOP, encoding="utf-8")
-    kernel = chosen(parse(str(path)))
+    kernel = find_source(parse(str(path)))
     assert prepare(kernel, "vpcma").dfg == prepare(str(path), "vpcma").dfg
 
 
@@ -162,7 +162,7 @@ def graph_of_estimate(source: str, arch: Arch, monkeypatch: pytest.MonkeyPatch) 
 
 def graph_of_explore(source: str, arch: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "mii", raises_first_graph)
-    points.probability("bounds", source, points.Candidate(None, arch))  # type: ignore[arg-type]
+    points.probability("bounds", source, points.ArrayCandidate(None, arch))  # type: ignore[arg-type]
 
 
 def raises_first_graph(*arguments: object, **_: object) -> None:

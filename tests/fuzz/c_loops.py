@@ -24,7 +24,7 @@ from tests.fuzz.c_functions import stored
 from gridloom.errors import GridloomError
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import find_loops
 
@@ -66,7 +66,7 @@ def _by_source(folder: Path, seeds: range) -> int:
     return found
 
 
-def _compare_forms(spec: str, module: Module) -> int:
+def _compare_forms(spec: str, module: IrModule) -> int:
     """The graphs that a text stands for which were compared; what differs is an AssertionError."""
     compared = 0
     for memory in ("arrays", "streams"):

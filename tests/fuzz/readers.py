@@ -158,14 +158,14 @@ def _peers(path: Path) -> object:
 def _bits_sample() -> bytes:
     from tests.hand_mappings import LEGAL
 
-    from gridloom.hardware.bitstream.encode import encode, fitted
+    from gridloom.hardware.bitstream.encode import encode, fit_parameters
     from gridloom.hardware.bitstream.files import to_hex
     from gridloom.hardware.bitstream.packets import pack
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping import configure
 
     configuration = configure(next(iter(LEGAL.values()))())
-    hardware = Hardware(configuration.arch, fitted(configuration))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration))
     return to_hex(hardware, pack(hardware, encode(configuration, hardware))).encode()
 
 
@@ -208,14 +208,14 @@ def _onnx_sample() -> bytes:
 
 
 def _store_sample() -> bytes:
-    from gridloom.run import Outcome, Store, ask
+    from gridloom.run import JobOutcome, Store, ask
 
     path = Path(sys.argv[-1]) / "sample.db"
     path.unlink(missing_ok=True)
     with Store(path) as store:
         for n in range(40):
             job = ask(abs, {"n": n})
-            store.put(job, Outcome(job.key, "done", n))
+            store.put(job, JobOutcome(job.key, "done", n))
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path.read_bytes()
 

@@ -27,7 +27,7 @@ from tests.random_cases import KEPT, candidates, loop_graph
 from gridloom.archs import build
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.flow.hardware import cosimulate_mapping
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.cosimulation import Bench
 from gridloom.hardware.coverage import Coverage, cover
 from gridloom.hardware.parameters import HardwareParameters
@@ -112,7 +112,7 @@ def common_hardware(group: list[Case]) -> Hardware:
     arch = group[0].mapping.arch
     parameters = HardwareParameters(width=arch.word)
     for case in group:
-        parameters = fitted(configure(case.mapping), parameters)
+        parameters = fit_parameters(configure(case.mapping), parameters)
     return Hardware(arch, parameters)
 
 

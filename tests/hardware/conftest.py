@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gridloom.flow.hardware import cosimulate_mapping
-from gridloom.hardware.bitstream.encode import fitted
+from gridloom.hardware.bitstream.encode import fit_parameters
 from gridloom.hardware.cosimulation import Bench, available
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
@@ -30,7 +30,7 @@ def bench_of(icarus: None, tmp_path_factory: pytest.TempPathFactory) -> Callable
     benches: dict[object, Bench] = {}
 
     def find(mapping: Mapping, width: int = 32) -> Bench:
-        parameters = fitted(configure(mapping), HardwareParameters(width=width))
+        parameters = fit_parameters(configure(mapping), HardwareParameters(width=width))
         key = mapping.arch.fingerprint, mapping.arch.simd, parameters
         if key not in benches:
             folder = tmp_path_factory.mktemp("bench")

@@ -13,7 +13,7 @@ from tests.simd_cases import mapped, running_sum, table, widened
 from gridloom.dfg.interpreter import Interpreter
 from gridloom.errors import SimulationError
 from gridloom.frontend.source import load_source
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.cosimulation import Bench
 from gridloom.hardware.rtl.structure import Hardware
@@ -116,6 +116,6 @@ def test_bits_do_not_depend_on_the_width(simd: int) -> None:
     packets = []
     for mapping in (one, widened(one, simd)):
         configuration = configure(mapping)
-        hardware = Hardware(mapping.arch, fitted(configuration))
+        hardware = Hardware(mapping.arch, fit_parameters(configuration))
         packets.append(pack(hardware, encode(configuration, hardware, {})))
     assert packets[0] == packets[1]

@@ -14,7 +14,7 @@ from gridloom.dfg import DfgBuilder
 from gridloom.dfg.model import Dfg, Edge
 from gridloom.errors import MappingError, OptionError
 from gridloom.flow.hardware import hardware_for
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.parameters import HardwareParameters, parse_parameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping
@@ -143,16 +143,16 @@ def test_singles_run_on_their_hardware(op: str, cosimulate: Cosimulate) -> None:
 
 def test_singles_have_words_of_32_bits() -> None:
     with pytest.raises(MappingError, match=r"^graph 'singles' has singles: words of 32 bits, not 16$"):
-        fitted(configure(singles("fmul")), HardwareParameters(width=16))
+        fit_parameters(configure(singles("fmul")), HardwareParameters(width=16))
 
 
 def test_quotients_of_singles_have_no_hardware() -> None:
     with pytest.raises(MappingError, match=r"^node 'q': no hardware is generated for op 'div' of singles$"):
-        fitted(configure(singles("div")))
+        fit_parameters(configure(singles("div")))
 
 
 def test_hardware_has_the_ops_on_singles_that_its_mapping_needs() -> None:
     configuration = configure(singles("add"))
-    assert fitted(configuration).floats == ("fadd",)
-    shapes = Hardware(configuration.arch, fitted(configuration)).variants
+    assert fit_parameters(configuration).floats == ("fadd",)
+    shapes = Hardware(configuration.arch, fit_parameters(configuration)).variants
     assert {shape.floats for shape in shapes} == {1 << 55}

@@ -10,7 +10,7 @@ from tests.random_cases import legal_mappings
 
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import MappingError
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.bitstream.packets import pack, unpack
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
@@ -66,7 +66,7 @@ def test_many_random_mappings_run_in_long_words(style: str, width: int, cosimula
 
 def test_long_words_take_two_packets_and_come_back() -> None:
     configuration = configure(hand_mappings.torus_rotating())
-    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(width=64)))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration, HardwareParameters(width=64)))
     fields = encode(configuration, hardware)
     read = unpack(hardware, pack(hardware, fields))
     for name, unit in fields.units.items():
@@ -102,7 +102,7 @@ def test_a_quotient_is_that_of_the_words(cosimulate: Cosimulate) -> None:
 @pytest.mark.parametrize(("constant", "fits"), [(255, True), (256, False), (-128, True), (-129, False)])
 def test_constants_have_to_fit_a_word(constant: int, fits: bool) -> None:
     configuration = configure(quotient_of(constant))
-    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(width=8)))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration, HardwareParameters(width=8)))
     if fits:
         encode(configuration, hardware)
         return
@@ -113,7 +113,7 @@ def test_constants_have_to_fit_a_word(constant: int, fits: bool) -> None:
 
 def test_initial_values_have_to_fit_a_word() -> None:
     configuration = configure(hand_mappings.torus_rotating())
-    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(width=4)))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration, HardwareParameters(width=4)))
     with pytest.raises(MappingError) as caught:
         encode(configuration, hardware)
     assert str(caught.value) == "edge 'b' -> 'a': initial value 20 does not fit words of 4 bits; raise width"
@@ -122,7 +122,7 @@ def test_initial_values_have_to_fit_a_word() -> None:
 def test_given_live_ins_have_to_fit_a_word() -> None:
     found = (m for m in legal_mappings("modulo", 20) if any(node.id == "k" for node in m.dfg.nodes))
     configuration = configure(next(found))
-    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(width=16)))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration, HardwareParameters(width=16)))
     encode(configuration, hardware, {"k": 65535})
     with pytest.raises(MappingError, match=r"^live-in 'k': 65536 does not fit words of 16 bits; raise width$"):
         encode(configuration, hardware, {"k": 65536})

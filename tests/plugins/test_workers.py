@@ -12,7 +12,7 @@ from tests.plugins.packages import GOOD, install, run_python
 import gridloom as gl
 from gridloom import plugins
 from gridloom.flow.bench.run import cell_job
-from gridloom.flow.bench.suite import Cell, Suite
+from gridloom.flow.bench.suite import Suite, SuiteCell
 from gridloom.run import ExecutorSpec, Job, run_jobs
 
 PROCESSES = ExecutorSpec(backend="processes", workers=1)
@@ -78,12 +78,12 @@ def test_a_stored_row_belongs_to_a_version_of_the_plugin(site: Path) -> None:
         install(site, "good-package", {"good": "good_plugin:TARGET"}, version, good_plugin=GOOD)
         plugins.switch(False)
         plugins.switch(True)
-        cell = Cell(source="kernel:vector_add", arch="mesh:2x2", seed=1)
+        cell = SuiteCell(source="kernel:vector_add", arch="mesh:2x2", seed=1)
         keys.append([cell_job(Suite(name="mine", mapper=mapper), cell).key for mapper in ("delegate", "auto")])
     assert keys[0] != keys[1] == keys[2]
     assert keys[0][1] != keys[1][1]
 
 
 def test_without_plugins_the_keys_are_those_of_before(site: Path) -> None:
-    cell = Cell(source="kernel:vector_add", arch="mesh:2x2", seed=1)
+    cell = SuiteCell(source="kernel:vector_add", arch="mesh:2x2", seed=1)
     assert "plugins" not in cell_job(Suite(name="mine", mapper="anneal"), cell).argument

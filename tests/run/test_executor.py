@@ -16,12 +16,12 @@ from gridloom.errors import MissingExtra
 from gridloom.run import (
     ExecutorSpec,
     Job,
-    Progress,
     ProgressMeter,
     RunError,
+    RunProgress,
     WorkerLost,
     WorkerPool,
-    completed,
+    complete_jobs,
     run_jobs,
 )
 from gridloom.run import executor as executor_module
@@ -78,7 +78,9 @@ def test_jobs_are_read_no_further_ahead_than_what_is_in_flight(backend):
             taken += 1
             yield Job(str(n), n)
 
-    outcomes = completed(sample_jobs.square, endless(), executor=ExecutorSpec(backend=backend, workers=2, in_flight=3))
+    outcomes = complete_jobs(
+        sample_jobs.square, endless(), executor=ExecutorSpec(backend=backend, workers=2, in_flight=3)
+    )
     for received, _ in enumerate(itertools.islice(outcomes, 50)):
         assert taken <= received + 3
     outcomes.close()
@@ -86,13 +88,13 @@ def test_jobs_are_read_no_further_ahead_than_what_is_in_flight(backend):
 
 def test_an_executor_of_the_callers_own_is_used_and_left_open():
     with ThreadPoolExecutor(2) as pool:
-        assert len(list(completed(sample_jobs.square, numbers(10), executor=pool))) == 10
+        assert len(list(complete_jobs(sample_jobs.square, numbers(10), executor=pool))) == 10
         assert pool.submit(sample_jobs.square, 3).result() == 9
 
 
 def test_executor_shut_down_by_its_owner_stops_the_run_with_an_error():
     with ThreadPoolExecutor(1) as pool:
-        outcomes = completed(sample_jobs.nap, [Job(str(n), 0.05) for n in range(9)], executor=pool)
+        outcomes = complete_jobs(sample_jobs.nap, [Job(str(n), 0.05) for n in range(9)], executor=pool)
         next(outcomes)
         pool.shutdown(wait=False, cancel_futures=True)
         with pytest.raises(RunError, match="was cancelled from outside"):
@@ -109,7 +111,7 @@ def test_none_in_the_jobs_means_ask_again():
             yield None
         yield Job("b", 2)
 
-    outcomes = list(completed(sample_jobs.square, jobs(), executor=ExecutorSpec(backend="inline")))
+    outcomes = list(complete_jobs(sample_jobs.square, jobs(), executor=ExecutorSpec(backend="inline")))
     assert [outcome.key for outcome in outcomes] == ["a", "b"]
 
 
@@ -148,7 +150,9 @@ def test_interrupt_yields_arrived_outcomes_then_raises():
         time.sleep(0.2)
         raise KeyboardInterrupt
 
-    outcomes = completed(sample_jobs.square, jobs(), executor=ExecutorSpec(backend="threads", workers=1, in_flight=5))
+    outcomes = complete_jobs(
+        sample_jobs.square, jobs(), executor=ExecutorSpec(backend="threads", workers=1, in_flight=5)
+    )
     assert next(outcomes).key == "a"
     assert next(outcomes).key == "b"
     with pytest.raises(KeyboardInterrupt):
@@ -209,14 +213,14 @@ def test_on_result_and_progress_are_told():
 def test_time_left_follows_from_the_rate(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    told: list[Progress] = []
+    told: list[RunProgress] = []
     meter = ProgressMeter(told.append, 12)
     meter.count(skipped=True)
     assert meter.now().eta is None
     for _ in range(4):
         clock[0] += 0.5
         meter.count()
-    assert meter.now() == Progress(done=5, total=12, failed=0, skipped=1, elapsed=2.0, rate=2.0, eta=3.5)
+    assert meter.now() == RunProgress(done=5, total=12, failed=0, skipped=1, elapsed=2.0, rate=2.0, eta=3.5)
     assert [progress.done for progress in told] == [2, 3, 4, 5]
 
 

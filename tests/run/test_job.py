@@ -11,7 +11,7 @@ import sample_jobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridloom.run import Job, Outcome, RunError, ask, canonical_json, in_order
+from gridloom.run import Job, JobOutcome, RunError, ask, canonical_json, in_order
 from gridloom.run.job import call
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -114,7 +114,7 @@ def test_an_exception_that_cannot_be_printed_is_still_an_outcome():
 
 
 def test_in_order_follows_the_keys():
-    outcomes = [Outcome(key, "done", key) for key in "cab"]
+    outcomes = [JobOutcome(key, "done", key) for key in "cab"]
     assert [outcome.value for outcome in in_order(outcomes, "abcd")] == ["a", "b", "c"]
 
 

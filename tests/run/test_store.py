@@ -20,7 +20,7 @@ from gridloom.run import (
     ExecutorSpec,
     Job,
     JobError,
-    Outcome,
+    JobOutcome,
     Store,
     StoreError,
     ask,
@@ -34,7 +34,7 @@ INLINE = ExecutorSpec(backend="inline")
 
 
 def done(job, value):
-    return Outcome(job.key, "done", value, None, 0.25, "host:1")
+    return JobOutcome(job.key, "done", value, None, 0.25, "host:1")
 
 
 def start_client(path, count, seconds, backend="processes"):
@@ -483,7 +483,7 @@ def test_csv_has_a_column_for_each_parameter_and_field(store, tmp_path):
     good = ask("f", {"arch": {"rows": 4}, "seed": 1})
     bad = ask("f", {"arch": {"rows": 8}, "seed": 2})
     store.put(good, done(good, {"ii": 3, "depths": [1, 2], "legal": True}))
-    store.put(bad, Outcome(bad.key, "error", None, JobError("ValueError", "no room"), 0.5, "host:2"))
+    store.put(bad, JobOutcome(bad.key, "error", None, JobError("ValueError", "no room"), 0.5, "host:2"))
     path = tmp_path / "out.csv"
     assert export_csv(store, path) == 2
     with path.open(newline="") as file:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sample_jobs
 
-from gridloom.run import Job, WorkerLost, WorkerPool, completed, workers
+from gridloom.run import Job, WorkerLost, WorkerPool, complete_jobs, workers
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
 
@@ -279,7 +279,7 @@ def test_ten_thousand_jobs_in_flat_memory_with_twenty_workers_killed():
     with WorkerPool(2, retries=kills) as pool:
         killer = Killer(pool, kills, seed=1)
         baseline = 0
-        for done, outcome in enumerate(completed(bytes.swapcase, jobs(), executor=pool)):
+        for done, outcome in enumerate(complete_jobs(bytes.swapcase, jobs(), executor=pool)):
             counts[outcome.key] += 1
             outstanding -= 1
             peaks = max(peaks, outstanding)
@@ -305,7 +305,7 @@ def test_workers_killed_faster_than_they_start(seed):
         killer = Killer(pool, 100, seed, longest=0.1)
         killer.start()
         jobs = (Job(str(n), 0.005) for n in range(1_500))
-        outcomes = list(completed(sample_jobs.nap, jobs, executor=pool))
+        outcomes = list(complete_jobs(sample_jobs.nap, jobs, executor=pool))
         killer.stop.set()
         killer.join()
     assert killer.killed > 20

@@ -15,7 +15,7 @@ from numba.core.event import trigger_event
 from gridloom.jit import DISK_EVENT
 from gridloom.search import compiling
 from gridloom.search.budget import Budget, Progress
-from gridloom.search.compiling import HEADING, CompilationInterrupted, reported
+from gridloom.search.compiling import HEADING, CompilationInterrupted, report_compilation
 
 
 def fresh_kernel(module: str = "gridloom.mappers.example"):
@@ -31,7 +31,7 @@ def fresh_kernel(module: str = "gridloom.mappers.example"):
 def test_a_reporter_hears_of_each_kernel_that_is_compiled():
     told: list[Progress] = []
     kernel = fresh_kernel()
-    with reported(told.append):
+    with report_compilation(told.append):
         assert kernel(1) == 2
         assert kernel(2) == 3
     assert [report.compiling for report in told] == [True]
@@ -41,7 +41,7 @@ def test_a_reporter_hears_of_each_kernel_that_is_compiled():
 
 def test_nothing_is_told_after_the_block_nor_of_functions_of_others():
     told: list[Progress] = []
-    with reported(told.append):
+    with report_compilation(told.append):
         fresh_kernel("elsewhere")(1)
     fresh_kernel()(1)
     assert told == []
@@ -54,7 +54,7 @@ def test_seconds_of_compilation_are_not_those_of_a_search(monkeypatch: pytest.Mo
     def pass_time(_: Progress) -> None:
         now[0] += 100
 
-    with reported(pass_time):
+    with report_compilation(pass_time):
         clock, before = Budget(time_limit=3).start(), compiling.seconds()
         now[0] += 1
         fresh_kernel()(1)
@@ -64,7 +64,7 @@ def test_seconds_of_compilation_are_not_those_of_a_search(monkeypatch: pytest.Mo
 
 def test_an_interrupt_ends_what_is_compiled_at_the_next_step_of_the_compiler():
     kernel = fresh_kernel()
-    with reported(None):
+    with report_compilation(None):
         compiling.interrupt()
         try:
             with pytest.raises(CompilationInterrupted, match=r"^interrupted while compiling kernels; those that are"):

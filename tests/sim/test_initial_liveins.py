@@ -9,7 +9,7 @@ from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.dfg.interpreter import Interpreter, random_stimulus
 from gridloom.dfg.json_format import dumps, loads
 from gridloom.errors import DfgError
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping.configuration import configure
 from gridloom.sim import simulate
@@ -60,7 +60,7 @@ def test_an_array_computes_what_the_graph_means():
 def test_the_bits_hold_the_values_that_are_given():
     result = gl.map(running_sum(), "torus:2x2", seed=1, effort=20_000)
     configuration = configure(result.mapping)
-    hardware = Hardware(result.arch, fitted(configuration))
+    hardware = Hardware(result.arch, fit_parameters(configuration))
     fields = encode(configuration, hardware, {"start": 12345, "old": -1})
     words = [value for unit in fields.units.values() for value in unit.values.values()]
     assert 12345 in words and 0xFFFFFFFF in words

@@ -75,7 +75,7 @@ def test_rates_of_a_network_are_read_alike() -> None:
     dfg = lower(registry.load("networks", "gemm").build(inner=64, columns=64), build("rdu:4x4")).sections[0].dfg
     counts = rates.repetitions(dfg)
     assert sim.firings(dfg, range(len(dfg.edges))) == counts
-    assert sim.tokens_carried(dfg, counts) == rates.edge_tokens(dfg, counts)
+    assert sim.count_tokens(dfg, counts) == rates.edge_tokens(dfg, counts)
     assert [sim.tokens_taken(edge) for edge in dfg.edges] == [rates.taken(edge) for edge in dfg.edges]
 
 

@@ -8,7 +8,7 @@ from tests import hand_mappings as hand
 import gridloom as gl
 from gridloom.errors import OptionError
 from gridloom.mapping import Mapping
-from gridloom.studio.changes.edits import Change, changed
+from gridloom.studio.changes.edits import MappingChange, apply_change
 
 MOVABLE = ["mesh_fifo_2", "torus_rotating", "torus_register_transfer", "vpcma_three_rows"]
 
@@ -24,7 +24,7 @@ def moves(mapping: Mapping) -> list[tuple[str, str]]:
 def test_a_move_changes_one_instance_and_the_routes_at_it(name: str) -> None:
     mapping = hand.LEGAL[name]()
     for node, tile in moves(mapping)[:12]:
-        after = changed(mapping, Change(kind="move", node=node, tile=tile))
+        after = apply_change(mapping, MappingChange(kind="move", node=node, tile=tile))
         assert after.instance_of[node, 0].place == tile
         assert [i for i in after.instances if i.node != node] == [i for i in mapping.instances if i.node != node]
         far = {e for e, edge in enumerate(mapping.dfg.edges) if node not in (edge.source, edge.target)}
@@ -34,7 +34,7 @@ def test_a_move_changes_one_instance_and_the_routes_at_it(name: str) -> None:
 @pytest.mark.parametrize("name", ["mesh_fifo_2", "mesh_fifo_split"])
 def test_a_move_that_the_checker_finds_legal_computes_the_same(name: str) -> None:
     mapping = hand.LEGAL[name]()
-    tried = [changed(mapping, Change(kind="move", node=node, tile=tile)) for node, tile in moves(mapping)]
+    tried = [apply_change(mapping, MappingChange(kind="move", node=node, tile=tile)) for node, tile in moves(mapping)]
     legal = [after for after in tried if not gl.check(after)]
     assert legal, "some node has room to move"
     assert all(gl.simulate(after, iterations=8).ok for after in legal)
@@ -43,23 +43,23 @@ def test_a_move_that_the_checker_finds_legal_computes_the_same(name: str) -> Non
 def test_moving_back_gives_a_legal_mapping_again() -> None:
     mapping = hand.mesh_fifo_2()
     instance = mapping.instances[0]
-    away = changed(mapping, Change(kind="move", node=instance.node, tile=mapping.arch.tiles[-1].name))
-    back = changed(away, Change(kind="move", node=instance.node, tile=instance.place, cycle=instance.cycle))
+    away = apply_change(mapping, MappingChange(kind="move", node=instance.node, tile=mapping.arch.tiles[-1].name))
+    back = apply_change(away, MappingChange(kind="move", node=instance.node, tile=instance.place, cycle=instance.cycle))
     assert gl.check(back) == []
 
 
 def test_an_ii_that_is_set_is_checked_and_not_believed() -> None:
     mapping = hand.torus_rotating()
-    assert changed(mapping, Change(kind="ii", ii=mapping.ii + 1)).ii == mapping.ii + 1
-    assert gl.check(changed(mapping, Change(kind="ii", ii=mapping.ii + 1)))
+    assert apply_change(mapping, MappingChange(kind="ii", ii=mapping.ii + 1)).ii == mapping.ii + 1
+    assert gl.check(apply_change(mapping, MappingChange(kind="ii", ii=mapping.ii + 1)))
 
 
 def test_a_route_is_dropped_and_led_again() -> None:
     mapping = hand.mesh_fifo_2()
     edge = mapping.routes[0].edge
-    bare = changed(mapping, Change(kind="drop", edge=edge))
+    bare = apply_change(mapping, MappingChange(kind="drop", edge=edge))
     assert [violation.kind for violation in gl.check(bare)] == ["missing-route"]
-    assert gl.check(changed(bare, Change(kind="route", edge=edge))) == []
+    assert gl.check(apply_change(bare, MappingChange(kind="route", edge=edge))) == []
 
 
 def test_a_route_goes_through_the_tiles_that_are_named() -> None:
@@ -67,7 +67,7 @@ def test_a_route_goes_through_the_tiles_that_are_named() -> None:
     for route in mapping.routes:
         passed = {mapping.arch.tiles[mapping.arch.tile[mapping.arch.resource(name)]].name for name, _ in route.hops}
         for tile in sorted(passed):
-            led = changed(mapping, Change(kind="route", edge=route.edge, via=(tile,)))
+            led = apply_change(mapping, MappingChange(kind="route", edge=route.edge, via=(tile,)))
             hops = led.route_of[route.edge, route.copy].hops
             assert tile in {led.arch.tiles[led.arch.tile[led.arch.resource(name)]].name for name, _ in hops}
 
@@ -86,4 +86,4 @@ def test_a_route_goes_through_the_tiles_that_are_named() -> None:
 )
 def test_what_is_no_change_is_refused_in_words(data: dict[str, object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        changed(hand.mesh_fifo_2(), Change.of(data))
+        apply_change(hand.mesh_fifo_2(), MappingChange.of(data))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.studio.conftest import Studio
 
-from gridloom.run import Job, Outcome, Store, ask
+from gridloom.run import Job, JobOutcome, Store, ask
 
 _RUN = 'from pathlib import Path\nPath(r"{}").touch()\n'
 _KERNEL = (
@@ -112,5 +112,5 @@ def test_a_header_that_is_given_twice_is_refused(studio: Studio, name: str) -> N
 
 def _put(store: Store, question: Job[Any]) -> str:
     """Write a row that asks a question and has no mapping; returns its key."""
-    store.put(question, Outcome(question.key, "done", value={"status": "mapped"}))
+    store.put(question, JobOutcome(question.key, "done", value={"status": "mapped"}))
     return question.key

@@ -16,7 +16,7 @@ from tests.studio.conftest import Studio
 import gridloom as gl
 from gridloom.dfg.interpreter import Interpreter
 from gridloom.sim.execute import Execution
-from gridloom.sim.trace.clocked import Trace
+from gridloom.sim.trace.clocked import ClockedTrace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -68,7 +68,7 @@ def test_write_a_loop_and_map_it(actor: Actor) -> None:
 def test_step_to_a_value(actor: Actor, studio: Studio, sums: str) -> None:
     show(actor, sums)
     trace = studio.session.runs.find(str(next(reversed(studio.session.runs._things))))
-    assert trace is not None and isinstance(trace.trace, Trace)
+    assert trace is not None and isinstance(trace.trace, ClockedTrace)
     y = trace.trace.outcome.observation
     wanted = int(y.memory["y"][2])
     actor.fill("#breakpoint", f"value = {wanted}")
@@ -210,7 +210,7 @@ def probes(actor: Actor, studio: Studio, mapping: str, count: int, seed: int) ->
     key = str(actor.page.evaluate("document.querySelector('.mapping').dataset.mapping"))
     shown_mapping = studio.session.mapping(key).mapping
     run = next(run for run in reversed(studio.session.runs._things.values()) if run.mapping is shown_mapping)
-    assert isinstance(run.trace, Trace)
+    assert isinstance(run.trace, ClockedTrace)
     compiled, stimulus = run.trace.compiled, run.trace.stimulus
     expected = Interpreter(run.mapping.dfg).run(stimulus)
     draw = random.Random(seed)
@@ -246,7 +246,7 @@ def test_values_on_the_page_are_those_of_the_simulator(
 def test_memory_and_registers_are_those_of_the_simulator(actor: Actor, studio: Studio, sums: str) -> None:
     show(actor, sums)
     run = next(reversed(studio.session.runs._things.values()))
-    assert isinstance(run.trace, Trace)
+    assert isinstance(run.trace, ClockedTrace)
     cycle = run.trace.cycles - 2
     actor.fill("#breakpoint", f"cycle {cycle}")
     actor.press("#breakpoint", "Enter")

@@ -12,19 +12,19 @@ from tests import hand_mappings as hand
 from gridloom.archs import build
 from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.errors import OptionError
-from gridloom.sim.trace.clocked import Trace
+from gridloom.sim.trace.clocked import ClockedTrace
 from gridloom.studio import page, share
 from gridloom.studio.searches.forms import GALLERY, mapper_forms
 from gridloom.studio.views.explain import explanation
 from gridloom.studio.views.exports import run_as_perfetto, run_as_vcd
-from gridloom.studio.views.opened import opened
+from gridloom.studio.views.opened import open_mapping
 from gridloom.studio.views.scene import mapping_scene
 from gridloom.studio.views.values import head, run_of, words
 
 
 @pytest.mark.parametrize("name", hand.LEGAL)
 def test_every_kind_of_array_has_a_scene_a_run_and_an_explanation(name: str) -> None:
-    one = opened(hand.LEGAL[name](), name)
+    one = open_mapping(hand.LEGAL[name](), name)
     assert one.verdict == {"legal": True, "simulated": True}
     scene = mapping_scene(one)
     run = run_of(one.mapping, {"iterations": 4})
@@ -36,7 +36,7 @@ def test_every_kind_of_array_has_a_scene_a_run_and_an_explanation(name: str) -> 
 
 def test_words_are_the_traces_own() -> None:
     run = run_of(hand.torus_rotating(), {"iterations": 5})
-    assert isinstance(run.trace, Trace)
+    assert isinstance(run.trace, ClockedTrace)
     values = np.frombuffer(words(run, "values", 2, 3), dtype="<i8").reshape(3, -1)
     assert (values == run.trace.values[2:5]).all()
     assert (np.frombuffer(words(run, "results"), dtype="<i8") == run.trace.results.ravel()).all()
@@ -71,7 +71,7 @@ def test_vcd_has_every_wire_and_each_change_of_it() -> None:
 
 def test_perfetto_has_a_span_for_each_firing() -> None:
     run = run_of(hand.torus_rotating(), {"iterations": 4})
-    assert isinstance(run.trace, Trace)
+    assert isinstance(run.trace, ClockedTrace)
     events = json.loads(run_as_perfetto(run))["traceEvents"]
     assert sum(event["ph"] == "X" for event in events) == 4 * len(run.trace.compiled.configuration.slots)
     assert json.loads(run_as_perfetto(run_of(hand.rdu_two_stages(), {})))["traceEvents"]

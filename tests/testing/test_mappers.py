@@ -14,7 +14,7 @@ from gridloom.registry import Mapper, MapperEntry
 from gridloom.search.budget import Budget
 from gridloom.testing import check_mapper
 from gridloom.testing.mappers import mapper_cases, solve_for
-from gridloom.testing.promises import declared
+from gridloom.testing.promises import declare_for_a_while
 from gridloom.testing.self_check import PlantedConfig, sound
 
 
@@ -53,7 +53,7 @@ def test_function_is_known_by_its_name_only_while_the_battery_runs() -> None:
 
 def test_name_that_was_there_before_comes_back() -> None:
     before = registry.entry("mappers", "anneal")
-    with declared("mappers", "anneal", MapperEntry((Mapper({"grid": sound}, "another"),))):
+    with declare_for_a_while("mappers", "anneal", MapperEntry((Mapper({"grid": sound}, "another"),))):
         assert registry.entry("mappers", "anneal").summary == "another"
     assert registry.entry("mappers", "anneal") is before
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gridloom.testing import mappers, self_check
-from gridloom.testing.self_check import Subject, examine
+from gridloom.testing.self_check import PlantedSubject, examine
 
 SUBJECTS = [
     *self_check.mapper_subjects(),
@@ -19,7 +19,7 @@ SUBJECTS = [
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: f"{subject.battery}-{subject.name}")
-def test_battery_says_what_it_has_to(subject: Subject) -> None:
+def test_battery_says_what_it_has_to(subject: PlantedSubject) -> None:
     examine(subject)
 
 
@@ -47,7 +47,7 @@ def test_sound_subject_that_is_refused_is_noticed() -> None:
         raise AssertionError("no")
 
     with pytest.raises(AssertionError, match="the battery for readers refuses the sound reader: no"):
-        examine(Subject(battery="readers", name="reader", check=refuse))
+        examine(PlantedSubject(battery="readers", name="reader", check=refuse))
 
 
 def test_another_sentence_than_expected_is_noticed() -> None:
@@ -55,7 +55,7 @@ def test_another_sentence_than_expected_is_noticed() -> None:
         raise AssertionError("something else")
 
     with pytest.raises(AssertionError, match="says of reader: something else; expected: no edge"):
-        examine(Subject(battery="readers", name="reader", check=refuse, sentence="no edge"))
+        examine(PlantedSubject(battery="readers", name="reader", check=refuse, sentence="no edge"))
 
 
 def test_batteries_need_no_test_framework() -> None:

@@ -17,7 +17,7 @@ from tests.verify.test_links_per_cycle import multicast
 
 import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
-from gridloom.dfg import Array, Dfg, DfgBuilder, Edge, Node
+from gridloom.dfg import Dfg, DfgBuilder, Edge, MemoryArray, Node
 from gridloom.mapping import Instance, Mapping, Route
 from gridloom.targets.dataflow.rules import elastic
 from gridloom.verify import KINDS, Violation, legal
@@ -54,7 +54,7 @@ def stored() -> Mapping:
 
 def banked(second: int, banks: dict[str, str], ii: int = 2) -> Mapping:
     """Two loads of arrays of 16 words in two rows, each of which reaches a bank of 64 bytes of its own."""
-    arrays = (Array(name="p", length=16), Array(name="q", length=16))
+    arrays = (MemoryArray(name="p", length=16), MemoryArray(name="q", length=16))
     nodes = (Node(id="k", op="const", value=0), Node(id="a", op="load", array="p"), Node(id="b", op="load", array="q"))
     edges = (Edge(source="k", target="a"), Edge(source="k", target="b"))
     dfg = Dfg(name="banked", domain="i32", nodes=nodes, edges=edges, arrays=arrays)

@@ -5,7 +5,7 @@ description by tile (``gridloom.archs.described``) is the family ``array``, whic
 have a ``name``, which stands in tables and reports.
 
 ``build`` is the only function that most callers need. The rest serves the families: ``parameters`` turns a dictionary
-into the family's record with the errors that a user understands, ``check_*`` bound its numbers, and ``build_described``
+into the family's record with the errors that a user understands, ``check_*`` bound its numbers, and ``finish_array``
 names the array after its description. An error raised below begins with the key that is wrong (``latency.mul: ...``);
 ``load_yaml`` looks that key up in the file and adds the line.
 """
@@ -23,7 +23,7 @@ from gridloom.archs.model import Arch, ArchBuilder
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError, OptionError, SourceError
 from gridloom.text_file import read_text
-from gridloom.yaml_text import YamlProblem, parse_marked
+from gridloom.yaml_text import YamlProblem, parse_with_lines
 
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 _YAML_LIMIT = 4_000_000
@@ -174,7 +174,7 @@ def _read_marked(path: Path) -> Any:
     except SourceError as error:
         raise ArchError(error.message, where=where) from None
     try:
-        return parse_marked(text, _YAML_LIMIT)
+        return parse_with_lines(text, _YAML_LIMIT)
     except YamlProblem as problem:
         raise ArchError(problem.message, where=f"{where}:{problem.line}" if problem.line else where) from None
 
@@ -257,7 +257,7 @@ def array_name(spec: Mapping[str, Any]) -> str:
     return f"{spec['family']}:{','.join(words)}" if words else str(spec["family"])
 
 
-def build_described(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
+def finish_array(builder: ArchBuilder, spec: Mapping[str, Any], *, size: tuple[int, int], **fields: Any) -> Arch:
     """Return the array that a family has put together, with its description and the name that follows from it."""
     rows, cols = size
     return builder.build(name=array_name(spec), rows=rows, cols=cols, spec=dict(spec), **fields)

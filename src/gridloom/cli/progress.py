@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gridloom.cli.quiet import is_quiet, shows_progress
 
 if TYPE_CHECKING:
-    from gridloom.run import Progress as RunProgress
+    from gridloom.run import RunProgress as RunProgress
     from gridloom.search.budget import Progress as SearchProgress
 
 #: Shorter waits need no explanation.

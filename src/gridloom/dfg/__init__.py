@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from gridloom.dfg.model import Array, Dfg, DfgBuilder, Edge, Node
+    from gridloom.dfg.model import Dfg, DfgBuilder, Edge, MemoryArray, Node
     from gridloom.dfg.ops import DOMAINS, OP_CLASSES, Op, lookup
     from gridloom.dfg.recurrence import recurrence_mii
 
 __all__ = [
     "DOMAINS",
     "OP_CLASSES",
-    "Array",
     "Dfg",
     "DfgBuilder",
     "Edge",
+    "MemoryArray",
     "Node",
     "Op",
     "lookup",
@@ -35,10 +35,10 @@ __all__ = [
 _HOME = {
     "DOMAINS": "ops",
     "OP_CLASSES": "ops",
-    "Array": "model",
     "Dfg": "model",
     "DfgBuilder": "model",
     "Edge": "model",
+    "MemoryArray": "model",
     "Node": "model",
     "Op": "ops",
     "lookup": "ops",

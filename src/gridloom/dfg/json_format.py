@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
 from gridloom.dfg.json_text import read_document, write_document
-from gridloom.dfg.model import Array, Dfg, Edge, Node
+from gridloom.dfg.model import Dfg, Edge, MemoryArray, Node
 from gridloom.errors import DfgError
 
 FORMAT: Final = "gridloom-dfg"
@@ -99,7 +99,7 @@ def first_error(error: Any) -> str:
     return f"{path}: {item['msg']}, found {value if len(value) < 80 else value[:77] + '...'}"
 
 
-def _record(record: Node | Edge | Array) -> dict[str, Any]:
+def _record(record: Node | Edge | MemoryArray) -> dict[str, Any]:
     """The fields of a record that differ from their defaults."""
     defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
     values = {name: getattr(record, name) for name in record.__slots__}
@@ -124,7 +124,7 @@ def _adapter() -> Any:
         domain: str
         nodes: list[Node]
         edges: list[Edge]
-        arrays: NotRequired[list[Array]]
+        arrays: NotRequired[list[MemoryArray]]
         notes: NotRequired[str]
         trip_count: NotRequired[Annotated[int, Field(ge=1)]]
 

@@ -101,7 +101,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Array:
+class MemoryArray:
     """A named memory area that loads and stores index.
 
     Word 0 is the first one; an index outside ``length`` words is an error when the graph runs.
@@ -124,7 +124,7 @@ class Dfg:
     domain: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...] = ()
-    arrays: tuple[Array, ...] = ()
+    arrays: tuple[MemoryArray, ...] = ()
     #: Free text: where the graph comes from.
     notes: str = ""
     #: The most iterations that the source's loop ever runs; None where it does not say. Longer runs mean nothing: an
@@ -380,7 +380,7 @@ class DfgBuilder:
 
         The builder can be used further: a later call gives a graph with what was added since.
         """
-        arrays = tuple(Array(name=name, length=length) for name, length in self.arrays.items())
+        arrays = tuple(MemoryArray(name=name, length=length) for name, length in self.arrays.items())
         return Dfg(
             name=self.name,
             domain=self.domain,

@@ -100,7 +100,7 @@ def _long_quotient(op: str, a: int, b: int) -> int:
     return a - quotient * b if wants_rest else quotient
 
 
-def widened(stimulus: Stimulus, width: int) -> Stimulus:
+def widen_stimulus(stimulus: Stimulus, width: int) -> Stimulus:
     """The stimulus of a graph of 32 bits with numbers of ``width`` bits, 33 to 64.
 
     Numbers of up to 16 bits stay as they are, since they may be indices; longer ones keep their low 32 bits, and the
@@ -124,7 +124,7 @@ def widened(stimulus: Stimulus, width: int) -> Stimulus:
     )
 
 
-def narrowed(stimulus: Stimulus, width: int) -> Stimulus:
+def narrow_stimulus(stimulus: Stimulus, width: int) -> Stimulus:
     """The stimulus with every word cut to ``width`` bits.
 
     The stimulus that is passed in is not changed.
@@ -166,7 +166,7 @@ class WordInterpreter(Interpreter):
 
     def fitted(self, stimulus: Stimulus) -> Stimulus:
         """Return the stimulus as it is run: narrowed, or widened where words have more than 32 bits."""
-        return widened(stimulus, self.width) if self.width > 32 else narrowed(stimulus, self.width)
+        return widen_stimulus(stimulus, self.width) if self.width > 32 else narrow_stimulus(stimulus, self.width)
 
     def _fire(self, k: int, iteration: int, rows: list[list[int]], memory: dict[str, Words], stimulus: Stimulus) -> int:
         return word_of(super()._fire(k, iteration, rows, memory, stimulus), self.width)

@@ -27,7 +27,7 @@ from gridloom.mapping.model import Instance, Mapping, Route
 Signal = tuple[str, int]
 
 
-class Move(NamedTuple):
+class PassedValue(NamedTuple):
     """A tile that passes a value on with its function unit.
 
     It holds a function unit (or the memory port) in that cycle just as an op would, and is drawn like one.
@@ -155,11 +155,11 @@ class Details:
         return {resource: tuple(sorted(rows)) for resource, rows in sorted(table.items())}
 
     @cached_property
-    def moves(self) -> tuple[Move, ...]:
+    def moves(self) -> tuple[PassedValue, ...]:
         """Moves through function units and spills, each once, by tile and cycle."""
         names = {Kind.FU: "move", Kind.STORE: "store", Kind.LOAD: "load"}
         moves = {
-            Move(int(self.arch.tile[r]), cycle, names[Kind(int(self.arch.kind[r]))], way.signal)
+            PassedValue(int(self.arch.tile[r]), cycle, names[Kind(int(self.arch.kind[r]))], way.signal)
             for way in self.ways
             for r, cycle in way.hops
             if int(self.arch.kind[r]) in names

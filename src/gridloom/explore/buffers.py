@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gridloom.errors import OptionError
-from gridloom.explore.sharing import Mapper, Needs, Shared, restricted, shrink
+from gridloom.explore.sharing import Needs, Shared, VariantMapper, restrict_feature, shrink
 from gridloom.explore.space import Space
 from gridloom.flow.inputs import read_arch
 
@@ -56,7 +56,7 @@ class Buffers:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "array": dict(restricted(self.spec, "fifo", {}), fifo={"layout": self.table}),
+            "array": dict(restrict_feature(self.spec, "fifo", {}), fifo={"layout": self.table}),
             "registers": self.registers,
             "uniform_depth": self.uniform_depth,
             "uniform_registers": self.uniform_registers,
@@ -66,7 +66,7 @@ class Buffers:
         }
 
 
-def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
+def find_buffers(space: Space, mapper: VariantMapper, *, rounds: int = 6) -> Buffers:
     """Search the FIFO map for the kernels of a space and return it.
 
     OptionError when the array is no grid, or a kernel does not map with the deepest FIFOs.
@@ -81,7 +81,7 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
     depth, alone = _uniform(spec, mapper)
     best = shrink(_together(alone, mapper), "fifo", mapper, rounds=rounds)
     # Each mapping was found on an array of its own; all of them have to be legal on the one that is returned.
-    mapper.confirm(best, restricted(spec, "fifo", best.union("fifo")))
+    mapper.confirm(best, restrict_feature(spec, "fifo", best.union("fifo")))
     return Buffers(
         spec=spec,
         table=best.table("fifo"),
@@ -92,7 +92,7 @@ def find_buffers(space: Space, mapper: Mapper, *, rounds: int = 6) -> Buffers:
     )
 
 
-def _together(alone: Shared, mapper: Mapper) -> Shared:
+def _together(alone: Shared, mapper: VariantMapper) -> Shared:
     """Map the graphs again one after the other, each onto what those before it need where that works.
 
     The graph that uses the most FIFO cycles comes first.
@@ -101,14 +101,14 @@ def _together(alone: Shared, mapper: Mapper) -> Shared:
     shared = Shared(alone.spec, {order[0]: alone.uses[order[0]]})
     for source in order[1:]:
         need = shared.union("fifo")
-        again = mapper.uses({source: restricted(alone.spec, "fifo", need)})[source]
+        again = mapper.uses({source: restrict_feature(alone.spec, "fifo", need)})[source]
         shared = Shared(alone.spec, {**shared.uses, source: again or alone.uses[source]})
     mapper.tell(f"fifo: {shared.total('fifo')} together, {alone.total('fifo')} each for itself")
     # Mapping onto the needs of others is a heuristic, and may come out worse.
     return min(shared, alone, key=lambda one: one.total("fifo"))
 
 
-def _uniform(spec: Mapping[str, Any], mapper: Mapper) -> tuple[int, Shared]:
+def _uniform(spec: Mapping[str, Any], mapper: VariantMapper) -> tuple[int, Shared]:
     """The least uniform depth with which every graph maps, and what its mappings use.
 
     Depths grow from 0 on. A graph that has mapped at some depth is not mapped again at a larger one.

@@ -37,7 +37,7 @@ Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockEstimate:
     """What the model says of an array: LUTs of four inputs, and MHz."""
 
     luts: float
@@ -57,7 +57,7 @@ class HeldOut:
     rival_mhz: float
 
 
-def clock(hardware: Hardware) -> Clock | None:
+def clock(hardware: Hardware) -> ClockEstimate | None:
     """Return LUTs and clock of an array by the fitted models. Linear in the array's unit variants.
 
     None for arrays unlike those of the runs: values that cross several links or ALUs in a cycle, shared register files,
@@ -70,7 +70,7 @@ def clock(hardware: Hardware) -> Clock | None:
         return None
     area, period = _weights()
     luts = float(np.dot(area, lut_features(hardware)))
-    return Clock(luts, 1000.0 / float(np.dot(period, period_features(hardware, luts))))
+    return ClockEstimate(luts, 1000.0 / float(np.dot(period, period_features(hardware, luts))))
 
 
 def run_array(array: str, cycles: int) -> Arch:

@@ -61,7 +61,7 @@ def cost(arch: Arch, *, width: int = 32) -> Cost | None:
         return None
     if hardware.simd_lanes > 1:
         return None
-    model = fitted()
+    model = load_hardware_model()
     area = modelled_area(model["area"]["weights"], hardware)
     multiplexers = memory_multiplexer_bits(hardware) + file_multiplexer_bits(hardware)
     area += model["area"]["weights"][FEATURES.index("multiplexer bits")] * multiplexers
@@ -125,7 +125,7 @@ def chain_levels(hardware: Hardware) -> float:
 
 
 @cache
-def fitted() -> dict[str, Any]:
+def load_hardware_model() -> dict[str, Any]:
     """Return the shipped model: weights, errors and the command that made them. It is read once per process."""
     text = (resources.files("gridloom") / "explore" / "hardware_model.json").read_text(encoding="utf-8")
     model: dict[str, Any] = json.loads(text)

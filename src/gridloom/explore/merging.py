@@ -17,7 +17,7 @@ from typing import Any, Final
 from gridloom.errors import OptionError
 from gridloom.explore.buffers import GRIDS
 from gridloom.explore.hardware import cost
-from gridloom.explore.sharing import Feature, Mapper, Shared, restricted, shrink
+from gridloom.explore.sharing import Feature, Shared, VariantMapper, restrict_feature, shrink
 from gridloom.explore.space import Space
 from gridloom.flow.inputs import prepare, read_arch
 
@@ -56,7 +56,7 @@ class Merged:
         }
 
 
-def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
+def find_merged_array(space: Space, mapper: VariantMapper, *, rounds: int = 3) -> Merged:
     """Search the smallest array that runs every graph and return it.
 
     OptionError when the description is no grid, or no size up to twice the bound runs every graph.
@@ -77,7 +77,7 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     spec = dict(shared.spec)
     for feature in _FEATURES:
         shared = shrink(shared, feature, mapper, rounds=rounds)
-        spec = restricted(spec, feature, shared.union(feature))
+        spec = restrict_feature(spec, feature, shared.union(feature))
         shared = Shared(spec, shared.uses, shared.mappings)
     mapper.confirm(shared, spec)
     area = cost(read_arch(spec), width=space.width)
@@ -92,7 +92,7 @@ def find_merged(space: Space, mapper: Mapper, *, rounds: int = 3) -> Merged:
     )
 
 
-def _smallest(spec: Mapping[str, Any], bound: int, mapper: Mapper) -> Shared:
+def _smallest(spec: Mapping[str, Any], bound: int, mapper: VariantMapper) -> Shared:
     """The smallest grid that every graph maps onto, and what the mappings use."""
     for rows, cols in _sizes(bound):
         sized = {**spec, "rows": rows, "cols": cols}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gridloom.explore.buffers import Buffers, find_buffers
-from gridloom.explore.merging import Merged, find_merged
+from gridloom.explore.merging import Merged, find_merged_array
 from gridloom.explore.points import expand_kernels
-from gridloom.explore.search import check_resumable, kept_open, opened
-from gridloom.explore.sharing import Mapper
+from gridloom.explore.search import check_resumable, kept_open, open_store
+from gridloom.explore.sharing import VariantMapper
 from gridloom.explore.space import Space
 from gridloom.run import ExecutorSpec, Store
 
@@ -30,6 +30,6 @@ def find_array(
     """
     check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder, named)
-    with opened(store) as rows, kept_open(executor, space) as site:
-        mapper = Mapper(space, sources, rows, site, tell)
-        return find_buffers(space, mapper) if space.find == "buffers" else find_merged(space, mapper)
+    with open_store(store) as rows, kept_open(executor, space) as site:
+        mapper = VariantMapper(space, sources, rows, site, tell)
+        return find_buffers(space, mapper) if space.find == "buffers" else find_merged_array(space, mapper)

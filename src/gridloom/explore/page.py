@@ -13,7 +13,7 @@ from importlib import resources
 from gridloom.emit.picture.text import escape
 from gridloom.explore.answers import array_yaml, best_arrays, explain_empty, front, sensitivity
 from gridloom.explore.clock import held_out, runs
-from gridloom.explore.hardware import fitted
+from gridloom.explore.hardware import load_hardware_model
 from gridloom.explore.pictures import figures, point_titles, svg_text
 from gridloom.explore.points import Evaluated
 from gridloom.explore.search import Exploration
@@ -105,7 +105,7 @@ def _best(exploration: Exploration) -> str:
 
 def _notes(exploration: Exploration, command: str) -> str:
     """The command and how the figures are computed."""
-    model, errors = fitted(), held_out()
+    model, errors = load_hardware_model(), held_out()
     skipping = exploration.skipping
     lines = [
         f"<code>{escape(command)}</code>",

@@ -24,13 +24,13 @@ from gridloom.explore.space import Point, Skip, Space
 from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, plugin_versions, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
-from gridloom.frontend.loops.source_name import check_saved
+from gridloom.frontend.loops.source_name import check_saved_sources
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ArrayCandidate:
     """A point with its array built. The cost is computed when it is first asked for."""
 
     point: Point
@@ -96,7 +96,7 @@ def expand_kernels(texts: Iterable[str], folder: Path | None, named: Sequence[st
             sources += files
         else:
             sources.append(text)
-    check_saved(sources, named, "kernels")
+    check_saved_sources(sources, named, "kernels")
     return list(dict.fromkeys(sources))
 
 
@@ -108,17 +108,17 @@ def _of_suite(name: str, folder: Path | None, named: Sequence[str]) -> list[str]
     return [source_path(suite, source, folder) for group in suite.groups for source in group.sources]
 
 
-def candidate(space: Space, point: Point) -> Candidate:
+def candidate(space: Space, point: Point) -> ArrayCandidate:
     """Return the point with its array; a combination that describes no array is a broken candidate, not an error."""
     try:
-        return Candidate(point, _arch(canonical_json(point.array)), width=space.width)
+        return ArrayCandidate(point, _arch(canonical_json(point.array)), width=space.width)
     # A template over several parameters may well describe impossible arrays; the rest of the space is still of
     # interest.
     except GridloomError as error:
-        return Candidate(point, None, str(error), space.width)
+        return ArrayCandidate(point, None, str(error), space.width)
 
 
-def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[Any]]:
+def jobs_of(space: Space, one: ArrayCandidate, sources: Sequence[str]) -> list[Job[Any]]:
     """Return the jobs of a point, keyed by everything that their results depend on; a broken point has none."""
     if one.arch is None:
         return []
@@ -144,7 +144,7 @@ def jobs_of(space: Space, one: Candidate, sources: Sequence[str]) -> list[Job[An
     ]
 
 
-def evaluated(space: Space, one: Candidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
+def evaluate_point(space: Space, one: ArrayCandidate, rows: Sequence[Mapping[str, Any]], skipped: int = 0) -> Evaluated:
     """Return the point with its figures; skipped jobs count as not mapped.
 
     ``rows`` are those of the jobs that ran, in any order.
@@ -203,7 +203,7 @@ def _energy(mapped: Sequence[Mapping[str, Any]], iterations: int) -> float | Non
     return _geometric(known) if len(known) == len(mapped) else None
 
 
-def probability(rule: Skip, source: str, one: Candidate) -> float:
+def probability(rule: Skip, source: str, one: ArrayCandidate) -> float:
     """Return an estimator's probability that a kernel maps as a rule asks; 1 where it cannot tell.
 
     Counting comes first: it is 0 where an op class is missing or a static array has too few tiles. ``bounds`` stops

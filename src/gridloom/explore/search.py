@@ -23,10 +23,18 @@ from typing import Any, NamedTuple
 
 from gridloom import plugins
 from gridloom.errors import MissingExtra, install_hint
-from gridloom.explore.points import Candidate, Evaluated, candidate, evaluated, expand_kernels, jobs_of, probability
+from gridloom.explore.points import (
+    ArrayCandidate,
+    Evaluated,
+    candidate,
+    evaluate_point,
+    expand_kernels,
+    jobs_of,
+    probability,
+)
 from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
-from gridloom.run import ExecutorSpec, Job, Progress, Store, StoreError, WorkerPool, run_stored
+from gridloom.run import ExecutorSpec, Job, RunProgress, Store, StoreError, WorkerPool, run_stored
 
 #: The value that an optimiser gets for a figure that a point does not have.
 _WORST = 1e18
@@ -49,7 +57,7 @@ class Moment(NamedTuple):
     #: Points evaluated so far, and points planned.
     points: int
     planned: int
-    jobs: Progress
+    jobs: RunProgress
     best: Evaluated | None = None
 
 
@@ -105,11 +113,11 @@ class _Explorer:
             rows = [row for job, hopeless in wanted if (row := self._row(job, hopeless)) is not None]
             # Figures over some of the kernels cannot be compared with those over all of them.
             if len(rows) == len(wanted):
-                finished.append(evaluated(self.space, one, rows, skipped))
+                finished.append(evaluate_point(self.space, one, rows, skipped))
         self.points += finished
         return finished
 
-    def _asked(self, one: Candidate) -> tuple[list[tuple[Job[Any], bool]], int]:
+    def _asked(self, one: ArrayCandidate) -> tuple[list[tuple[Job[Any], bool]], int]:
         """The jobs to run, each with whether an estimator thinks it hopeless, and how many are skipped for that."""
         jobs = jobs_of(self.space, one, self.sources)
         rule = self.space.skip
@@ -143,7 +151,7 @@ class _Explorer:
         self.counted.add(job.key)
         return new
 
-    def _tell(self, jobs: Progress) -> None:
+    def _tell(self, jobs: RunProgress) -> None:
         """Hand the progress on, with the best point by the first objective so far."""
         if self.progress is not None:
             best = best_of(self.points, self.space.objectives[0])
@@ -169,7 +177,7 @@ def explore(
     check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder, named)
     began = time.monotonic()
-    with opened(store) as rows, kept_open(executor, space) as site:
+    with open_store(store) as rows, kept_open(executor, space) as site:
         explorer = _Explorer(space, sources, rows, site, progress, planned_points(space))
         _METHODS[space.search.method](explorer)
     return Exploration(
@@ -302,7 +310,7 @@ _METHODS: dict[str, Callable[[_Explorer], None]] = {
 
 
 @contextlib.contextmanager
-def opened(store: Store | None) -> Iterator[Store]:
+def open_store(store: Store | None) -> Iterator[Store]:
     """Yield the user's store, or a temporary one for this run."""
     if store is not None:
         yield store

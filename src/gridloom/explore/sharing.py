@@ -35,7 +35,7 @@ class Shared:
     """What each graph needs of an array, and the array that all of them need.
 
     One graph runs at a time, so that the union takes the maximum per tile and not the sum. ``spec`` describes the rest
-    of the array: what it says of the feature in question is replaced by the union (``restricted``).
+    of the array: what it says of the feature in question is replaced by the union (``restrict_feature``).
     """
 
     spec: Mapping[str, Any]
@@ -62,7 +62,7 @@ class Shared:
 
 
 @dataclass
-class Mapper:
+class VariantMapper:
     """Maps graphs onto variants of an array and returns what they use; its rows are kept in the store.
 
     The mapping behind each answer is remembered until ``confirm`` has checked it on the final array. ``mappings``
@@ -153,7 +153,7 @@ def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
+def restrict_feature(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
     """Return the description of the array with exactly so much of a feature.
 
     >>> restricted({"family": "mesh", "rows": 1, "cols": 2}, "fifo", {"pe_0_1": 3})
@@ -165,7 +165,7 @@ def restricted(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[s
     return {**spec, feature: {"tiles": sorted(list(at[tile]) for tile in need)}}
 
 
-def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4) -> Shared:
+def shrink(shared: Shared, feature: Feature, mapper: VariantMapper, *, rounds: int = 4) -> Shared:
     """Map graphs again, one by one, onto what the others need of a feature, as long as that makes the union smaller.
 
     The rest of the array stays as ``shared.spec`` says. There are at most ``rounds`` passes over all graphs, with up to
@@ -185,7 +185,7 @@ def shrink(shared: Shared, feature: Feature, mapper: Mapper, *, rounds: int = 4)
     return replace(shared, mappings=mapper.mappings)
 
 
-def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: int) -> Shared:
+def _again(shared: Shared, feature: Feature, source: str, mapper: VariantMapper, turn: int) -> Shared:
     """Try a graph on what the others need, then on that and half of what it alone needs.
 
     The halves alternate from round to round. Only a smaller union is taken, so that the search never gets worse.
@@ -198,7 +198,7 @@ def _again(shared: Shared, feature: Feature, source: str, mapper: Mapper, turn: 
     for need in (others, {**others, **{tile: own[tile] for tile in kept}}):
         if need == shared.union(feature):
             continue
-        uses = mapper.uses({source: restricted(shared.spec, feature, need)}, seed=turn)[source]
+        uses = mapper.uses({source: restrict_feature(shared.spec, feature, need)}, seed=turn)[source]
         if uses is not None:
             better = replace(shared, uses={**shared.uses, source: uses})
             if better.total(feature) < shared.total(feature):

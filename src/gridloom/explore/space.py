@@ -73,14 +73,14 @@ class Range(_Strict):
         return tuple(range(self.low, self.high + 1, self.step))
 
 
-class Budget(_Strict):
+class PointBudget(_Strict):
     """How much effort or time one mapping may cost."""
 
     effort: int | None = Field(default=None, ge=1)
     time_limit: float | None = Field(default=None, gt=0)
 
 
-class Search(_Strict):
+class PointSearch(_Strict):
     """Which points are evaluated."""
 
     method: Method = "grid"
@@ -90,7 +90,7 @@ class Search(_Strict):
     """Points that an optimiser proposes before it gets their results; the same for any number of workers."""
 
     @model_validator(mode="after")
-    def _points_are_needed(self) -> Search:
+    def _points_are_needed(self) -> PointSearch:
         """Refuse a random or optimised search that does not say how many points it may look at."""
         if self.method != "grid" and self.points is None:
             raise ValueError(f"method {self.method} needs 'points': how many to look at")
@@ -160,9 +160,9 @@ class Space(_Strict):
     parameters: dict[str, tuple[Value, ...] | Range] = Field(default_factory=dict)
     mapper: str = "auto"
     settings: dict[str, Any] = Field(default_factory=dict)
-    budget: Budget = Budget()
+    budget: PointBudget = PointBudget()
     seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
-    search: Search = Search()
+    search: PointSearch = PointSearch()
     objectives: tuple[str, ...] = Field(default=("mapped", "area"), min_length=1)
     constraints: tuple[str, ...] = ()
     skip: Skip | None = None

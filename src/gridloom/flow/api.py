@@ -17,7 +17,7 @@ from gridloom import plugins, registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.bench.run import Report, narrowed, on_arrays, with_budget
+from gridloom.flow.bench.run import Report, on_arrays, select_cells, with_budget
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.suite import Suite, load_suite
 from gridloom.flow.display.picture import Picture
@@ -261,7 +261,7 @@ def bench(
     store: a file that keeps rows as they arrive; a run that was killed continues
     """
     chosen = _with_arrays(load_suite(suite), [arch] if isinstance(arch, str) else list(arch or ()))
-    chosen = narrowed(chosen, seeds=tuple(seeds or ()))
+    chosen = select_cells(chosen, seeds=tuple(seeds or ()))
     chosen = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=None)
     chosen = replace(chosen, settings={**chosen.settings, **(settings or {})})
     mappers = _mappers(chosen.mapper if mapper is None else mapper, stored=store is not None)
@@ -281,7 +281,7 @@ def bench(
 def _with_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
     """The suite on some arrays: of its own groups where they are all its own, else with every source on each."""
     own = {arch for group in suite.groups for arch in group.archs}
-    return narrowed(suite, archs=archs) if own.issuperset(archs) else on_arrays(suite, archs)
+    return select_cells(suite, archs=archs) if own.issuperset(archs) else on_arrays(suite, archs)
 
 
 def _mappers(

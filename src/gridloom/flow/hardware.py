@@ -55,18 +55,18 @@ def hardware_for(
 
     MappingError for mappings on other arrays.
     """
-    from gridloom.hardware.bitstream.encode import fitted
-    from gridloom.hardware.bitstream.trimming import trimmed
+    from gridloom.hardware.bitstream.encode import fit_parameters
+    from gridloom.hardware.bitstream.trimming import trim_parameters
     from gridloom.hardware.rtl.structure import Hardware
 
     if mapping is not None:
-        parameters = fitted(configure(mapping), parameters)
+        parameters = fit_parameters(configure(mapping), parameters)
     if trim:
         kept = [m for m in (mapping, *trim) if m is not None]
         for other in kept:
             if other.arch.fingerprint != arch.fingerprint:
                 raise MappingError(f"a mapping on {other.arch.name!r} says nothing about {arch.name!r}")
-        parameters = trimmed([configure(m) for m in kept], parameters)
+        parameters = trim_parameters([configure(m) for m in kept], parameters)
     return Hardware(arch, parameters)
 
 
@@ -120,12 +120,12 @@ def cosimulate_mapping(
     in random cycles. MissingExtra when the simulator is not installed; MappingError where the hardware is too small, or
     a constant does not fit its words. Costs the compilation of the hardware unless a ``bench`` is given.
     """
-    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.encode import fit_parameters
     from gridloom.hardware.cosimulation import Bench
     from gridloom.hardware.rtl.structure import Hardware
 
     configuration = configure(mapping)
-    chosen = bench or Bench(Hardware(mapping.arch, fitted(configuration)), simulator=simulator)
+    chosen = bench or Bench(Hardware(mapping.arch, fit_parameters(configuration)), simulator=simulator)
     findings: list[str] = []
     counts: list[int] = []
     cycles = 0

@@ -17,7 +17,7 @@ from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.flow.loops.alternatives import Alternative, Rewrite, ranked
+from gridloom.flow.loops.alternatives import Alternative, Rewrite, rank_alternatives
 from gridloom.flow.source.comparison import StandIn
 from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.loops.spec import Memory, is_loop
@@ -65,10 +65,10 @@ def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS)
     """
     with deadline(seconds, "reading array and source"):
         array = read_arch(arch)
-        rows = [replace(row, dfg=fitted(row.dfg, array)) for row in _read(source, memory_of(array))]
+        rows = [replace(row, dfg=fit_graph(row.dfg, array)) for row in _read(source, memory_of(array))]
         for rewrite in registry.hooks_for("rewrites", array):
             rows = _rewritten(rows, array, rewrite)
-        alternatives = ranked(rows, array)
+        alternatives = rank_alternatives(rows, array)
     first = alternatives[0]
     return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, rewrite=first.rewrite)
 
@@ -123,7 +123,7 @@ def memory_of(arch: Arch) -> Memory:
     return "arrays" if arch.has("memory_access") else "streams"
 
 
-def fitted(dfg: Dfg, arch: Arch) -> Dfg:
+def fit_graph(dfg: Dfg, arch: Arch) -> Dfg:
     """Return the graph as the array takes it: with fused instructions, or with loads and stores instead of streams.
 
     Streams become memory accesses only on arrays that have memory units and no ports. Linear in the graph.

@@ -54,7 +54,7 @@ class Verified:
         return {"legal": self.legal, "simulated": self.simulated, "compared_with": self.compared_with, **more}
 
 
-class Section(Protocol):
+class ProgramSection(Protocol):
     """A part of a program that is mapped alone."""
 
     @property
@@ -98,7 +98,7 @@ class Result:
     #: Where the search was cut short by the user.
     interrupted: bool = False
     #: Programs that are mapped by sections: every different one, with what came of it.
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ProgramSection, ...] = ()
     #: The text of the loop that was mapped, for the report; None for graphs that were not read from a loop.
     text: LoopText | None = None
     #: What was tried where a source stands for several graphs, and which one was kept.

@@ -32,7 +32,7 @@ from gridloom.flow.source.comparison import Reference
 from gridloom.limits import MOST_SLOTS, reading_seconds
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.choice import MapperFunction, call_mapper, config_type, function_for, mapper_name
-from gridloom.search.compiling import reported
+from gridloom.search.compiling import report_compilation
 
 
 def run(request: Request) -> Result:
@@ -71,7 +71,7 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | Non
     result = Result(dfg=dfg, arch=arch, mapper=name, seed=request.seed, seconds=0.0, bound=lower_bound(dfg, arch))
     if failure is not None:
         return replace(result, failure=failure)
-    with reported(request.progress):
+    with report_compilation(request.progress):
         searched = search(request, mapper, config, dfg, arch)
         result = replace(result, seconds=searched.seconds)
         if isinstance(searched.outcome, Failure):
@@ -119,14 +119,14 @@ def mapper_config(request: Request, mapper: str | MapperFunction, dfg: Dfg, arch
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchOutcome:
     """What a mapper returned and how long it searched."""
 
     outcome: Mapping | Failure
     seconds: float
 
 
-def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg, arch: Arch) -> Search:
+def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg, arch: Arch) -> SearchOutcome:
     """Call the mapper. Its own clock gives the seconds, since it knows what was compilation; else the whole call."""
     from gridloom.search.budget import Budget, Progress
 
@@ -148,4 +148,4 @@ def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg
     began = time.perf_counter()
     outcome = call_mapper(mapper, dfg, arch, config, budget)
     seconds = told[0] if told else time.perf_counter() - began
-    return Search(sign_outcome(outcome, mapper, config, budget, dfg, arch), seconds)
+    return SearchOutcome(sign_outcome(outcome, mapper, config, budget, dfg, arch), seconds)

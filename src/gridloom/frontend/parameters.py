@@ -1,7 +1,7 @@
 """Parameters of built-in kernels and networks: how one is declared, read from text and checked.
 
-A generator declares its parameters once, as a table from names to :class:`Parameter`. Defaults, ranges, the text of
-error messages and the tables of the documentation all derive from that declaration.
+A generator declares its parameters once, as a table from names to :class:`KernelParameter`. Defaults, ranges, the text
+of error messages and the tables of the documentation all derive from that declaration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Setting = int | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class KernelParameter:
     """One parameter: a whole number between bounds, or one of ``choices``."""
 
     summary: str
@@ -43,19 +43,19 @@ class Parameter:
         return number if number is not None and self.minimum <= number <= self.maximum else None
 
 
-Parameters = Mapping[str, Parameter]
+Parameters = Mapping[str, KernelParameter]
 #: A rule over several parameters: called with all settings, it returns what is wrong and how to mend it, or None.
 Rule = Callable[..., str | None]
 
 
-def number(default: int, minimum: int, maximum: int, summary: str) -> Parameter:
+def number(default: int, minimum: int, maximum: int, summary: str) -> KernelParameter:
     """A parameter that is a whole number from ``minimum`` to ``maximum``."""
-    return Parameter(default=default, minimum=minimum, maximum=maximum, summary=summary)
+    return KernelParameter(default=default, minimum=minimum, maximum=maximum, summary=summary)
 
 
-def choice(default: Setting, choices: Sequence[Setting], summary: str) -> Parameter:
+def choice(default: Setting, choices: Sequence[Setting], summary: str) -> KernelParameter:
     """A parameter that is one of the given values."""
-    return Parameter(default=default, choices=tuple(choices), summary=summary)
+    return KernelParameter(default=default, choices=tuple(choices), summary=summary)
 
 
 def check_settings(

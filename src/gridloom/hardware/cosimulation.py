@@ -37,7 +37,7 @@ from gridloom.dfg.interpreter import Observation, Stimulus
 from gridloom.dfg.semantics import encode as carrier
 from gridloom.dfg.words import word_of
 from gridloom.errors import MissingExtra, SimulationError
-from gridloom.hardware.bitstream.encode import encode, fitted, memory_layout
+from gridloom.hardware.bitstream.encode import encode, fit_parameters, memory_layout
 from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.rtl.generate import primitive, rtl_files
@@ -197,7 +197,7 @@ def cosimulate(
     hardware is compiled for this one run: keep a :class:`Bench` for several. MissingExtra when the simulator is not
     installed.
     """
-    chosen = hardware or Hardware(configuration.arch, fitted(configuration))
+    chosen = hardware or Hardware(configuration.arch, fit_parameters(configuration))
     return Bench(chosen, simulator=simulator).run(configuration, stimulus)
 
 

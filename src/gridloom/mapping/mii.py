@@ -57,7 +57,7 @@ def mii(dfg: Dfg, arch: Arch) -> Mii:
     return Mii(res=res, rec=rec, explanations=tuple(reasons), missing=missing)
 
 
-class Bound(NamedTuple):
+class ClassBound(NamedTuple):
     """What counting says of some op classes: the II that they need, and why."""
 
     ii: int
@@ -65,7 +65,7 @@ class Bound(NamedTuple):
     classes: tuple[str, ...]
 
 
-def resource_bounds(dfg: Dfg, arch: Arch) -> tuple[list[Bound], tuple[str, ...]]:
+def resource_bounds(dfg: Dfg, arch: Arch) -> tuple[list[ClassBound], tuple[str, ...]]:
     """Every bound that counting gives, and the op classes that no tile has.
 
     ``mii`` takes the largest of them; the others say how far away they are. Costs the same.
@@ -124,7 +124,7 @@ def _demand(dfg: Dfg, arch: Arch) -> tuple[dict[str, int], tuple[str, ...]]:
     return slots, tuple(sorted(missing))
 
 
-def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[Bound]:
+def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[ClassBound]:
     """For each set of op classes the II that it needs on the tiles that have one of them, and why.
 
     By Hall's theorem these bounds together are exact for placing ops of one slot each on tiles, as long as nothing is
@@ -140,18 +140,18 @@ def _tile_bounds(demand: dict[str, int], arch: Arch) -> Iterator[Bound]:
             supply = len(frozenset[int]().union(*chosen))
             needed = sum(demand[name] for name in names)
             reason = f"{' + '.join(names)} take {needed} slots on {supply} tiles"
-            yield Bound(-(-needed // supply), reason, tuple(names))
+            yield ClassBound(-(-needed // supply), reason, tuple(names))
 
 
-def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[Bound]:
+def _unit_bounds(demand: dict[str, int], arch: Arch) -> Iterator[ClassBound]:
     """For each op class that keeps its unit for several cycles the II below which it would meet itself, and why."""
     for name in sorted(demand):
         kept = min(arch.tiles[t].occupancy_of(name) for t in arch.tiles_for(name))
         if kept > 1:
-            yield Bound(kept, f"{name} keeps its unit for {kept} cycles", (name,))
+            yield ClassBound(kept, f"{name} keeps its unit for {kept} cycles", (name,))
 
 
-def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[Bound]:
+def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[ClassBound]:
     """For each set of classes that pools limit: the II that its ops (and ``loads`` of live-ins) need, and why.
 
     The supply per slot is what these pools can start together with the tiles that are in none of them; a pool starts
@@ -170,10 +170,10 @@ def _pool_bounds(dfg: Dfg, arch: Arch, loads: int) -> Iterator[Bound]:
         needed += loads if "mem" in classes else 0
         if needed and supply:
             reason = f"{' + '.join(sorted(classes))} ops need {needed} of {supply} bus cycles per slot"
-            yield Bound(-(-needed // supply), reason, tuple(sorted(classes)))
+            yield ClassBound(-(-needed // supply), reason, tuple(sorted(classes)))
 
 
-def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[Bound]:
+def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[ClassBound]:
     """The II that the accesses need whichever arrays lie in which banks: all of them, and those of one array."""
     if not arch.banks:
         return
@@ -181,10 +181,10 @@ def _bank_bounds(dfg: Dfg, arch: Arch) -> Iterator[Bound]:
     count = Counter(node.array or "" for node in dfg.nodes if dfg.op_class(node.id) == "mem")
     total = sum(count.values())
     reason = f"{total} accesses start at {sum(rooms)} per cycle in {len(rooms)} banks"
-    yield Bound(-(-total // sum(rooms)), reason, ("mem",))
+    yield ClassBound(-(-total // sum(rooms)), reason, ("mem",))
     for name, number in sorted(count.items()):
         reason = f"{number} accesses to {name!r} start at {max(rooms)} per cycle in one bank"
-        yield Bound(-(-number // max(rooms)), reason, ("mem",))
+        yield ClassBound(-(-number // max(rooms)), reason, ("mem",))
 
 
 def _least_latency(arch: Arch, name: str) -> int:

@@ -5,13 +5,13 @@ with Store("results.sqlite") as store:
     run_stored(measure, jobs, store)          # killed? call it again
 """
 
-from gridloom.run.executor import ExecutorSpec, InlineExecutor, Run, completed, open_executor, run_jobs
+from gridloom.run.executor import ExecutorSpec, InlineExecutor, JobRun, complete_jobs, open_executor, run_jobs
 from gridloom.run.export import export_csv, export_parquet
-from gridloom.run.job import Job, JobError, Outcome, RunError, ask, canonical_json, in_order
-from gridloom.run.progress import Progress, ProgressCallback, ProgressMeter
+from gridloom.run.job import Job, JobError, JobOutcome, RunError, ask, canonical_json, in_order
+from gridloom.run.progress import ProgressCallback, ProgressMeter, RunProgress
 from gridloom.run.resume import StoredRun, run_stored
-from gridloom.run.store import Row, Store, StoreError
-from gridloom.run.work import Model, Work
+from gridloom.run.store import Store, StoredRow, StoreError
+from gridloom.run.work import Model, WorkFolder
 from gridloom.run.workers import WorkerLost, WorkerPool, usable_cores
 
 __all__ = [
@@ -19,23 +19,23 @@ __all__ = [
     "InlineExecutor",
     "Job",
     "JobError",
+    "JobOutcome",
+    "JobRun",
     "Model",
-    "Outcome",
-    "Progress",
     "ProgressCallback",
     "ProgressMeter",
-    "Row",
-    "Run",
     "RunError",
+    "RunProgress",
     "Store",
     "StoreError",
+    "StoredRow",
     "StoredRun",
-    "Work",
+    "WorkFolder",
     "WorkerLost",
     "WorkerPool",
     "ask",
     "canonical_json",
-    "completed",
+    "complete_jobs",
     "export_csv",
     "export_parquet",
     "in_order",

@@ -15,7 +15,7 @@ from typing import Any
 
 from gridloom.errors import MissingExtra, install_hint
 from gridloom.run.bundle import BundlingExecutor
-from gridloom.run.job import Outcome, RunError, call
+from gridloom.run.job import JobOutcome, RunError, call
 from gridloom.run.threads import limit_threads
 from gridloom.run.workers import usable_cores
 
@@ -28,7 +28,7 @@ class Cluster:
     """A connection: its executor, how to call a job there, and how many threads its workers have at the moment."""
 
     executor: BundlingExecutor
-    call: Callable[..., Outcome[Any]]
+    call: Callable[..., JobOutcome[Any]]
     threads: Callable[[], int]
 
     def in_flight(self) -> int:
@@ -55,7 +55,7 @@ class _Threads:
         return self._count
 
 
-def cluster_call(function: Callable[[Any], Any], key: str, argument: Any) -> Outcome[Any]:
+def cluster_call(function: Callable[[Any], Any], key: str, argument: Any) -> JobOutcome[Any]:
     """Call a job in a Dask worker, with the worker's libraries limited to one thread."""
     limit_threads()
     return call(function, key, argument)

@@ -1,7 +1,7 @@
 """Independent jobs on one interface: in this process, on threads, on worker processes or on a Dask cluster.
 
-`completed` yields outcomes as they arrive and takes jobs from its iterator only when there is room, so memory does not
-grow with the number of jobs. What a job raises is its outcome. Everything runs on a `concurrent.futures.Executor`;
+`complete_jobs` yields outcomes as they arrive and takes jobs from its iterator only when there is room, so memory does
+not grow with the number of jobs. What a job raises is its outcome. Everything runs on a `concurrent.futures.Executor`;
 the few lines that differ between backends are in `open_executor`.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from gridloom.run.cluster import open_cluster
-from gridloom.run.job import Job, JobError, Outcome, RunError, call
+from gridloom.run.job import Job, JobError, JobOutcome, RunError, call
 from gridloom.run.progress import ProgressCallback, ProgressMeter
 from gridloom.run.workers import WorkerLost, WorkerPool, usable_cores
 
@@ -91,7 +91,7 @@ class _Site:
 
     executor: Executor
     in_flight: Callable[[], int]
-    call: Callable[..., Outcome[Any]] = call
+    call: Callable[..., JobOutcome[Any]] = call
     flush: Callable[[], None] = lambda: None
 
 
@@ -156,12 +156,12 @@ def _open_dask(spec: ExecutorSpec) -> Iterator[_Site]:
         yield _Site(cluster.executor, cluster.in_flight, cluster.call, cluster.executor.flush)
 
 
-def completed(
+def complete_jobs(
     function: Callable[[A], R],
     jobs: Iterable[Job[A] | None],
     *,
     executor: ExecutorSpec | Executor = ExecutorSpec(),
-) -> Generator[Outcome[R], None, None]:
+) -> Generator[JobOutcome[R], None, None]:
     """Yield the outcome of ``function(job.argument)`` for every job, in the order of their completion.
 
     Every job gives exactly one outcome, whatever happens to workers. ``jobs`` is read lazily, never further ahead
@@ -199,10 +199,10 @@ class _Drive(Generic[A, R]):
         self._jobs = jobs
         self._site = site
         self._exhausted = False
-        self._pending: dict[Future[Outcome[R]], str] = {}
-        self._arrived: queue.SimpleQueue[Future[Outcome[R]]] = queue.SimpleQueue()
+        self._pending: dict[Future[JobOutcome[R]], str] = {}
+        self._arrived: queue.SimpleQueue[Future[JobOutcome[R]]] = queue.SimpleQueue()
 
-    def outcomes(self) -> Iterator[Outcome[R]]:
+    def outcomes(self) -> Iterator[JobOutcome[R]]:
         """Yield the outcomes in the order in which they arrive; Ctrl-C yields what has arrived and passes on."""
         try:
             while not self._exhausted or self._pending:
@@ -241,11 +241,11 @@ class _Drive(Generic[A, R]):
         except Exception as error:
             # The argument cannot be pickled: this job's fault, not the run's.
             future = Future()
-            future.set_result(Outcome(job.key, "error", None, JobError.from_exception(error)))
+            future.set_result(JobOutcome(job.key, "error", None, JobError.from_exception(error)))
         self._pending[future] = job.key
         future.add_done_callback(self._arrived.put)
 
-    def _next_arrival(self) -> Future[Outcome[R]] | None:
+    def _next_arrival(self) -> Future[JobOutcome[R]] | None:
         """The next future that is done; None after a short wait without one.
 
         Bundles that are not full are sent only when nothing has arrived, since arriving outcomes make room for more
@@ -262,7 +262,7 @@ class _Drive(Generic[A, R]):
         except queue.Empty:
             return None
 
-    def _outcome(self, future: Future[Outcome[R]]) -> Outcome[R]:
+    def _outcome(self, future: Future[JobOutcome[R]]) -> JobOutcome[R]:
         """The outcome of a job that is done. RunError where the executor itself has failed."""
         key = self._pending.pop(future)
         if future.cancelled():
@@ -276,9 +276,9 @@ class _Drive(Generic[A, R]):
         if isinstance(error, BrokenExecutor) and not isinstance(error, WorkerLost):
             raise RunError(str(error)) from error
         # What the function raises is a value by now: this came from the machinery around it.
-        return Outcome(key, "lost", None, JobError(type(error).__name__, str(error)))
+        return JobOutcome(key, "lost", None, JobError(type(error).__name__, str(error)))
 
-    def _rest(self) -> Iterator[Outcome[R]]:
+    def _rest(self) -> Iterator[JobOutcome[R]]:
         """After an interrupt: cancel what is pending, and yield what has arrived already."""
         for future in list(self._pending):
             future.cancel()
@@ -293,14 +293,14 @@ class _Drive(Generic[A, R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Run(Generic[R]):
+class JobRun(Generic[R]):
     """The outcomes of a run, in the order of the jobs, and whether Ctrl-C cut it short."""
 
-    outcomes: list[Outcome[R]]
+    outcomes: list[JobOutcome[R]]
     interrupted: bool = False
 
     @property
-    def failed(self) -> list[Outcome[R]]:
+    def failed(self) -> list[JobOutcome[R]]:
         """The outcomes without a value."""
         return [outcome for outcome in self.outcomes if outcome.failed]
 
@@ -310,20 +310,21 @@ def run_jobs(
     jobs: Iterable[Job[A]],
     *,
     executor: ExecutorSpec | Executor = ExecutorSpec(),
-    on_result: Callable[[Outcome[R]], None] | None = None,
+    on_result: Callable[[JobOutcome[R]], None] | None = None,
     progress: ProgressCallback | None = None,
-) -> Run[R]:
+) -> JobRun[R]:
     """Run all jobs and return their outcomes in the order of the jobs, interrupted or not.
 
-    ``on_result`` sees each outcome as it arrives. Memory grows with the results; use `completed` or `run_stored` for
+    ``on_result`` sees each outcome as it arrives. Memory grows with the results; use `complete_jobs` or `run_stored`
+    for
     runs whose results should not all be held.
     """
     meter = ProgressMeter(progress, len(jobs) if isinstance(jobs, Sized) else None)
     keys: list[str] = []
-    by_key: dict[str, Outcome[R]] = {}
+    by_key: dict[str, JobOutcome[R]] = {}
     interrupted = False
     try:
-        with contextlib.closing(completed(function, _noting(jobs, keys), executor=executor)) as outcomes:
+        with contextlib.closing(complete_jobs(function, _noting(jobs, keys), executor=executor)) as outcomes:
             for outcome in outcomes:
                 by_key[outcome.key] = outcome
                 if on_result is not None:
@@ -332,7 +333,7 @@ def run_jobs(
     except KeyboardInterrupt:
         interrupted = True
     meter.tell()
-    return Run([by_key[key] for key in keys if key in by_key], interrupted)
+    return JobRun([by_key[key] for key in keys if key in by_key], interrupted)
 
 
 def _noting(jobs: Iterable[Job[A]], keys: list[str]) -> Iterator[Job[A]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gridloom.errors import MissingExtra
 from gridloom.run.job import Json
-from gridloom.run.store import Row, Store
+from gridloom.run.store import Store, StoredRow
 
 _FIXED_FIRST = ("key", "function", "version", "status")
 _FIXED_LAST = ("error.type", "error.message", "seconds", "worker", "finished")
@@ -60,7 +60,7 @@ def export_parquet(store: Store, path: str | os.PathLike[str]) -> int:
     return len(table)
 
 
-def _columns(rows: Iterator[Row]) -> list[str]:
+def _columns(rows: Iterator[StoredRow]) -> list[str]:
     """All column names that occur, in a stable order.
 
     Identification comes first, then parameters and values by name, then the circumstances. This is the first of the
@@ -73,7 +73,7 @@ def _columns(rows: Iterator[Row]) -> list[str]:
     return [*_FIXED_FIRST, *sorted(names - fixed), *_FIXED_LAST]
 
 
-def _cells(row: Row) -> dict[str, Json]:
+def _cells(row: StoredRow) -> dict[str, Json]:
     """One row of the store as cells by column name.
 
     A failed job has no ``value`` columns, so that a table distinguishes an error from a result of ``null``.

@@ -159,7 +159,7 @@ def _message(error: BaseException) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[R]):
+class JobOutcome(Generic[R]):
     """What became of a job.
 
     ``status`` is ``done`` (``value`` holds the result), ``error`` (the function raised ``error``) or ``lost`` (its
@@ -179,7 +179,7 @@ class Outcome(Generic[R]):
         return self.status != "done"
 
 
-def call(function: Callable[[A], R], key: str, argument: A) -> Outcome[R]:
+def call(function: Callable[[A], R], key: str, argument: A) -> JobOutcome[R]:
     """Call ``function(argument)`` here and return its outcome; what it raises becomes a value.
 
     Only an interrupt from the keyboard passes through. A job that calls ``sys.exit`` has failed like any other.
@@ -190,11 +190,11 @@ def call(function: Callable[[A], R], key: str, argument: A) -> Outcome[R]:
         value = function(argument)
     except (Exception, SystemExit) as error:
         failure = JobError.from_exception(error)
-        return Outcome(key, "error", None, failure, time.perf_counter() - start, worker)
-    return Outcome(key, "done", value, None, time.perf_counter() - start, worker)
+        return JobOutcome(key, "error", None, failure, time.perf_counter() - start, worker)
+    return JobOutcome(key, "done", value, None, time.perf_counter() - start, worker)
 
 
-def in_order(outcomes: Iterable[Outcome[R]], keys: Iterable[str]) -> list[Outcome[R]]:
+def in_order(outcomes: Iterable[JobOutcome[R]], keys: Iterable[str]) -> list[JobOutcome[R]]:
     """Return the outcomes in the order of ``keys``, not of arrival; keys without one are left out."""
     by_key = {outcome.key: outcome for outcome in outcomes}
     return [by_key[key] for key in keys if key in by_key]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """A moment of a run. ``done`` includes ``skipped`` (stored already) and ``failed``."""
 
     done: int
@@ -27,7 +27,7 @@ class Progress:
     """Seconds left at this rate, None while the total or the rate is unknown."""
 
 
-ProgressCallback: TypeAlias = Callable[[Progress], None]
+ProgressCallback: TypeAlias = Callable[[RunProgress], None]
 
 
 class ProgressMeter:
@@ -52,7 +52,7 @@ class ProgressMeter:
         if self._callback is not None and time.monotonic() - self._told >= self._interval:
             self.tell()
 
-    def now(self) -> Progress:
+    def now(self) -> RunProgress:
         """Return where the run is at this moment.
 
         The rate is a mean over the whole run, in which jobs that were stored already do not count: a resumed run
@@ -63,7 +63,7 @@ class ProgressMeter:
         rate = self.computed / elapsed if elapsed > 0 else 0.0
         left = None if self.total is None else max(self.total - done, 0)
         eta = left / rate if left is not None and rate > 0 else (0.0 if left == 0 else None)
-        return Progress(done, self.total, self.failed, self.skipped, elapsed, rate, eta)
+        return RunProgress(done, self.total, self.failed, self.skipped, elapsed, rate, eta)
 
     def tell(self) -> None:
         """Call the callback now, whatever the interval."""

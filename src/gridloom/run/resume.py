@@ -15,9 +15,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gridloom.run.executor import ExecutorSpec, completed
-from gridloom.run.job import Job, Outcome
-from gridloom.run.progress import Progress, ProgressCallback, ProgressMeter
+from gridloom.run.executor import ExecutorSpec, complete_jobs
+from gridloom.run.job import Job, JobOutcome
+from gridloom.run.progress import ProgressCallback, ProgressMeter, RunProgress
 from gridloom.run.store import Store, StoreError
 
 A = TypeVar("A")
@@ -50,7 +50,7 @@ def run_stored(
     resume: bool = True,
     retry_failed: bool = False,
     lease: float = 60.0,
-    on_result: Callable[[Outcome[R]], None] | None = None,
+    on_result: Callable[[JobOutcome[R]], None] | None = None,
     progress: ProgressCallback | None = None,
 ) -> StoredRun:
     """Run the jobs that are not in ``store`` yet, put each outcome there as it arrives, and return the counts.
@@ -71,7 +71,7 @@ def run_stored(
     try:
         with (
             _heartbeat(store, lease),
-            contextlib.closing(completed(function, queue.jobs(jobs, meter), executor=executor)) as outcomes,
+            contextlib.closing(complete_jobs(function, queue.jobs(jobs, meter), executor=executor)) as outcomes,
         ):
             for outcome in outcomes:
                 queue.finish(outcome)
@@ -86,7 +86,7 @@ def run_stored(
     return _summary(meter.now(), interrupted)
 
 
-def _summary(end: Progress, interrupted: bool) -> StoredRun:
+def _summary(end: RunProgress, interrupted: bool) -> StoredRun:
     """The counts of a run that has ended."""
     return StoredRun(end.done - end.skipped, end.skipped, end.failed, interrupted, end.elapsed)
 
@@ -117,7 +117,7 @@ class _Unstored:
             if self._deferred:
                 yield None
 
-    def finish(self, outcome: Outcome[Any]) -> None:
+    def finish(self, outcome: JobOutcome[Any]) -> None:
         """Store the outcome of a job that was handed out."""
         job = self._running.pop(outcome.key)
         self._store.put(job, outcome, replace_failed_before=self._retry_failed_before)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from gridloom.errors import GridloomError, SourceError
-from gridloom.run.job import Job, JobError, Json, Outcome, RunError, Status, canonical_json
+from gridloom.run.job import Job, JobError, JobOutcome, Json, RunError, Status, canonical_json
 from gridloom.text_file import check_regular
 
 APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
@@ -74,7 +74,7 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_create]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredRow:
     """A stored result. ``asked`` is what its key is the hash of; ``finished`` is seconds since 1970."""
 
     key: str
@@ -129,7 +129,7 @@ class Store:
 
     # Writing
 
-    def put(self, job: Job[Any], outcome: Outcome[Any], *, replace_failed_before: float = 0.0) -> bool:
+    def put(self, job: Job[Any], outcome: JobOutcome[Any], *, replace_failed_before: float = 0.0) -> bool:
         """Store an outcome and drop the job's claim, in one transaction; return whether it is new.
 
         The first result of a job stays. Only a failure older than ``replace_failed_before`` gives way to a new outcome.
@@ -204,19 +204,19 @@ class Store:
                 stored.update(key for (key,) in known)
         return [key for key in wanted if key not in stored]
 
-    def get(self, key: str) -> Row | None:
+    def get(self, key: str) -> StoredRow | None:
         """Return the row of a job, or None. A failed job has a row, too."""
         with self._reading() as connection:
             record = connection.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
         return None if record is None else _row(record, self.path)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoredRow]:
         """Yield all rows as of now, ordered by key, whatever is written meanwhile. One row is in memory at a time."""
         with self.snapshot() as rows:
             yield from rows()
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Callable[[], Iterator[Row]]]:
+    def snapshot(self) -> Iterator[Callable[[], Iterator[StoredRow]]]:
         """Give a function that yields the rows ordered by key, the same rows each time it is called.
 
         The rows are those at the first read, on a connection of its own, so that neither this store's lock nor a
@@ -374,11 +374,11 @@ def _refuse_special(path: Path) -> None:
 _SELECT = "SELECT key, asked, status, value, error, seconds, worker, finished FROM results"
 
 
-def _row(found: tuple[Any, ...], path: Path) -> Row:
+def _row(found: tuple[Any, ...], path: Path) -> StoredRow:
     """The record of a row of the table; StoreError for one that is damaged."""
     key, asked, status, value, error, seconds, worker, finished = found
     try:
-        return Row(
+        return StoredRow(
             key,
             json.loads(asked),
             status,
@@ -396,7 +396,7 @@ def _row(found: tuple[Any, ...], path: Path) -> Row:
         ) from None
 
 
-def _encoded(outcome: Outcome[Any]) -> tuple[Status, str | None, str | None]:
+def _encoded(outcome: JobOutcome[Any]) -> tuple[Status, str | None, str | None]:
     """Status, value and error of an outcome as the table holds them.
 
     A value that JSON cannot hold turns the outcome into an error of type ``NotStorable``: the run goes on, and the

@@ -14,7 +14,7 @@ def _untold(_text: str, _done: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class WorkFolder:
     """A folder for data and checkpoints, and the limits of one call.
 
     The clock of ``time_limit`` starts when the object is made.
@@ -56,14 +56,14 @@ class Model(Protocol):
     name: str
     config: type[Any]
 
-    def make_data(self, config: Any, work: Work) -> dict[str, Any]:
+    def make_data(self, config: Any, work: WorkFolder) -> dict[str, Any]:
         """Make or go on making the data set."""
         ...
 
-    def train(self, config: Any, work: Work) -> dict[str, Any]:
+    def train(self, config: Any, work: WorkFolder) -> dict[str, Any]:
         """Train on the data set and save the weights."""
         ...
 
-    def evaluate(self, config: Any, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: Any, work: WorkFolder) -> dict[str, Any]:
         """Measure the shipped weights, or those of ``work.weights``."""
         ...

@@ -70,7 +70,7 @@ def accepts_by_table(rise: int, temperature: float, table: Logarithms, state: Ra
 
 
 @borrowing
-def largest_accepted(temperature: float, state: RandomState) -> float:
+def draw_largest_rise(temperature: float, state: RandomState) -> float:
     """The largest rise of the cost that the next move may have: Metropolis, drawn before the rise is known.
 
     A move whose rise is at most this number is accepted, with the same probability as by :func:`accepts`. Where a lower

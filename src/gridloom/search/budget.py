@@ -1,8 +1,8 @@
 """How long a mapper may work, and how it is stopped.
 
-A :class:`Budget` says what a run may cost; :meth:`Budget.start` turns it into a :class:`Clock` that the run asks. The
-clock owns one flag in an array, which compiled kernels read while they hold no lock: time that is up and Ctrl-C both
-set it, and the mapper returns the best it has.
+A :class:`Budget` says what a run may cost; :meth:`Budget.start` turns it into a :class:`SearchClock` that the run asks.
+The clock owns one flag in an array, which compiled kernels read while they hold no lock: time that is up and Ctrl-C
+both set it, and the mapper returns the best it has.
 
 Work is handed out in batches whose size does not depend on the number of workers, and results are taken in the order
 of the batch. A run that ends by effort is therefore the same for the same seed, whatever the worker count.
@@ -37,7 +37,7 @@ _LATE_SHARE, _LATE_SECONDS = 0.02, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class SearchView:
     """Where a search stands: what its closest try costs, where its nodes are, and what signals compete for."""
 
     #: What the search makes smaller, in the mapper's own unit, and whether the try is legal.
@@ -53,9 +53,9 @@ class Look:
 class Progress:
     """One report of a run while it works.
 
-    A :class:`Clock` makes it for the reporter of its budget, about once per batch of starts; the watcher of compilation
-    makes one for each kernel that is compiled. ``seconds`` is search time, so it stands still while kernels are
-    compiled. ``best`` is a text for a progress line and is not meant to be parsed. A report is a snapshot: nothing
+    A :class:`SearchClock` makes it for the reporter of its budget, about once per batch of starts; the watcher of
+    compilation makes one for each kernel that is compiled. ``seconds`` is search time, so it stands still while kernels
+    are compiled. ``best`` is a text for a progress line and is not meant to be parsed. A report is a snapshot: nothing
     updates it.
     """
 
@@ -70,7 +70,7 @@ class Progress:
     compiling: bool = False
     #: Looks at where the search stands, for those who draw it; None: the mapper does not say. It costs time linear in
     #: the graph and must be called before the reporter returns, while the search waits.
-    look: Callable[[], Look] | None = None
+    look: Callable[[], SearchView] | None = None
 
 
 class Reporter(Protocol):
@@ -122,12 +122,12 @@ class Budget:
         """True when neither time nor effort ends a run."""
         return self.time_limit is None and self.effort is None
 
-    def start(self) -> Clock:
+    def start(self) -> SearchClock:
         """Begin a run: from here on its seconds count."""
-        return Clock(self)
+        return SearchClock(self)
 
 
-class Clock:
+class SearchClock:
     """A run under a budget: the time and the moves it has used, and the flag that ends it.
 
     :meth:`Budget.start` makes it when the mapper is called, so that the tables of a large problem count. Once they are
@@ -151,7 +151,7 @@ class Clock:
         """Seconds since the start, without those in which kernels were compiled."""
         return time.monotonic() - self._began - (compiling.seconds() - self._compiled)
 
-    def prepared(self) -> Clock:
+    def prepared(self) -> SearchClock:
         """Note that the search begins: the first part of a second of preparation is not counted. Returns the clock.
 
         Where a run searches in several ways, the first one to begin counts.
@@ -217,7 +217,7 @@ class Clock:
         """Ask everything that runs under the clock to return what it has."""
         self.stop[0] = max(1, int(self.stop[0]))
 
-    def report(self, phase: str, best: str = "", look: Callable[[], Look] | None = None) -> None:
+    def report(self, phase: str, best: str = "", look: Callable[[], SearchView] | None = None) -> None:
         """Tell the budget's reporter; ``look`` is called only where somebody draws the search."""
         if self.budget.progress is not None:
             self.budget.progress(Progress(seconds=self.seconds, moves=self.moves, phase=phase, best=best, look=look))
@@ -282,13 +282,13 @@ def _repeated(look: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-class Slice(Clock):
+class Slice(SearchClock):
     """A part of a run, with a flag and a deadline of its own; moves made under it count for the run at its end.
 
     A run that ends by effort must not be cut by time, so slices are for runs under a time limit.
     """
 
-    def __init__(self, whole: Clock, seconds: float) -> None:
+    def __init__(self, whole: SearchClock, seconds: float) -> None:
         super().__init__(whole.budget)
         self.whole = whole
         self.length = seconds

@@ -2,7 +2,7 @@
 
 A mapper's line in the registry says which kinds of arrays it takes (style, traits, domains of graphs) and what it is
 for (search, proof, by name only). ``auto`` and ``portfolio`` ask here for mappers, and every mapper calls
-:func:`refuse_unsuited` first, so that a refusal names the mapper that was asked, whoever called it.
+:func:`check_suits` first, so that a refusal names the mapper that was asked, whoever called it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _size(mapper: MapperFunction) -> int:
     raise OptionError(f"mapper {mapper_name(mapper)!r} has the parameters {signature}; expected {_SHAPE}")
 
 
-def refuse_unsuited(name: str, dfg: Dfg, arch: Arch) -> None:
+def check_suits(name: str, dfg: Dfg, arch: Arch) -> None:
     """Raise an OptionError in the name of a mapper for an array or a domain that its declaration does not list."""
     kind = kind_for(name, arch)
     if dfg.domain not in kind.domains:
@@ -114,7 +114,7 @@ def mappers_for(arch: Arch, *roles: Role) -> list[str]:
 def _find_suited(arch: Arch, *roles: Role) -> Iterator[str]:
     """The mappers that take an array. Those of plug-ins come last, and are looked for only by who reads so far."""
     seen = set()
-    for names in (list(registry.groups()["mappers"]), None):
+    for names in (registry.loaded_names("mappers"), None):
         for name in registry.names("mappers") if names is None else names:
             if name not in seen and _has_role(name, arch, roles):
                 seen.add(name)

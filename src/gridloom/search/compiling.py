@@ -3,7 +3,7 @@
 numba compiles a kernel when it is first called, and keeps the code on the disk: a command waits for it once per
 machine. Nothing here compiles anything. A listener hears of every function that numba compiles, on any thread, and
 
-* tells the reporter of the run that waits (:func:`reported`),
+* tells the reporter of the run that waits (:func:`report_compilation`),
 * keeps the garbage collector off, which takes a tenth of the compiler's time and finds little,
 * adds up the seconds, which a clock of a search does not count (:func:`seconds`),
 * raises :class:`CompilationInterrupted` at the next step of the compiler once :func:`interrupt` was called. A step of
@@ -137,7 +137,7 @@ def _watch() -> None:
 
 
 @contextlib.contextmanager
-def reported(progress: Reporter | None) -> Iterator[None]:
+def report_compilation(progress: Reporter | None) -> Iterator[None]:
     """Within the block a reporter hears of each kernel that is compiled; imports numba.
 
     The report comes from the thread that compiles.

@@ -91,7 +91,7 @@ def check_complete(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> None:
         raise OptionError(f"place: no tile for {', '.join(missing[:_NAMED])}{rest}; every node needs one")
 
 
-def misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | None:
+def find_misplaced(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> Failure | None:
     """The Failure of the first node whose tile does not have its op class; None when all have.
 
     Only op classes are looked at. A style with further rules about who may sit where (operands, links, columns) has a

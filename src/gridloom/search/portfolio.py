@@ -25,8 +25,8 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.search.budget import Budget, Clock, Progress
-from gridloom.search.choice import call_mapper, config_type, function_for, mappers_for, refuse_unsuited
+from gridloom.search.budget import Budget, Progress, SearchClock
+from gridloom.search.choice import call_mapper, check_suits, config_type, function_for, mappers_for
 from gridloom.search.settings import changed_settings, check_settings
 
 Outcome = Mapping | Failure | GridloomError
@@ -59,7 +59,7 @@ def portfolio(dfg: Dfg, arch: Arch, config: PortfolioConfig, budget: Budget) -> 
 
     OptionError for an array that no mapper searches on, and for a named mapper that does not take the array.
     """
-    refuse_unsuited("portfolio", dfg, arch)
+    check_suits("portfolio", dfg, arch)
     names = config.mappers or _suited(arch, budget)
     race = _Race(dfg, arch, config, budget, names)
     outcomes = race.run()
@@ -145,7 +145,7 @@ class _Race:
         asked = self.budget.interrupted is not None and self.budget.interrupted()
         return self.decided.is_set() or asked
 
-    def _watch(self, futures: list[Future[Outcome]], clock: Clock, racing: bool) -> None:
+    def _watch(self, futures: list[Future[Outcome]], clock: SearchClock, racing: bool) -> None:
         """Wait for the mappers; in a race the first result that is proved optimal ends those that are still running."""
         waiting = set(futures)
         while waiting:
@@ -157,7 +157,7 @@ class _Race:
                 self.decided.set()
             self._report(clock, len(futures) - len(waiting))
 
-    def _report(self, clock: Clock, done: int) -> None:
+    def _report(self, clock: SearchClock, done: int) -> None:
         """Tell the user of all mappers in one line: the longest search time, the sum of moves, the best of each."""
         if self.budget.progress is None:
             return

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gridloom.errors import MissingExtra, install_hint
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.solver import Answer, Solved, watch
 
 #: The kinds of constraints of CP-SAT that are clauses or "at most one".
@@ -81,7 +81,7 @@ class Clauses:
         """Values that the solver tries first."""
         self._solver.set_phases(literals)
 
-    def solve(self, clock: Clock, conflicts: int, assumed: Sequence[int] = ()) -> bool | None:
+    def solve(self, clock: SearchClock, conflicts: int, assumed: Sequence[int] = ()) -> bool | None:
         """True with a solution, False where there is none, None when the conflicts or the budget ended first.
 
         ``assumed`` literals hold for this solve only; :meth:`conflict` says which of them exclude each other.
@@ -132,7 +132,7 @@ class _Values:
 
 
 def solve_boolean(
-    model: Any, clock: Clock, conflicts: int, demands: Mapping[int, int]
+    model: Any, clock: SearchClock, conflicts: int, demands: Mapping[int, int]
 ) -> tuple[Solved, list[int]] | None:
     """Solve a model of CP-SAT that has Booleans only, by its clauses; None for a model with anything else.
 
@@ -151,7 +151,7 @@ def solve_boolean(
     return Solved(answers[answer], None, _Values(clauses)), sorted(blamed)
 
 
-def _fewest(clauses: Clauses, clock: Clock) -> list[int]:
+def _fewest(clauses: Clauses, clock: SearchClock) -> list[int]:
     """Assumed literals that exclude each other: those of the last answer, less each that is found not to matter."""
     needed = clauses.conflict()
     for literal in list(needed):

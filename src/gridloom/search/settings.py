@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from gridloom._version import __version__
 from gridloom.errors import OptionError
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 
 #: The keys that every record of a run has; ``seconds`` joins them when the run had a time limit.
 KEYS: Final = ("mapper", "config", "seed", "moves", "version")
@@ -68,7 +68,7 @@ def changed_settings(config: Any) -> dict[str, Any]:
     return changed
 
 
-def origin(mapper: str, config: Any, clock: Clock, **more: Any) -> dict[str, Any]:
+def origin(mapper: str, config: Any, clock: SearchClock, **more: Any) -> dict[str, Any]:
     """The record of a run that ends now; ``more`` is what the mapper proved or wants to say beside it.
 
     A run that ends by effort is the same byte for byte, so its record says nothing that depends on a clock.

@@ -33,7 +33,7 @@ from typing import Any, Literal
 
 from gridloom.errors import MissingExtra, install_hint
 from gridloom.mapping.model import Failure
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.settings import check_settings
 
 #: What a solver says of a model. ``feasible``: a solution, but its objective may not be the best.
@@ -123,7 +123,7 @@ class OutOfTimeError(Exception):
     """A model that is not built, or not to its end: the budget is over, or would be before the solver says anything."""
 
 
-def check_time(size: int, clock: Clock) -> None:
+def check_time(size: int, clock: SearchClock) -> None:
     """Raise OutOfTimeError for a model that would take more than half of the time left to build.
 
     What passes may still be given up while it is built (:func:`check_clock`), since machines differ.
@@ -132,7 +132,7 @@ def check_time(size: int, clock: Clock) -> None:
         raise OutOfTimeError
 
 
-def check_clock(clock: Clock) -> None:
+def check_clock(clock: SearchClock) -> None:
     """Raise OutOfTimeError once the budget is used up; for loops that build a model."""
     if clock.over():
         raise OutOfTimeError
@@ -173,7 +173,7 @@ class Solved:
 
 
 def solve(
-    model: Any, clock: Clock, *, workers: int, share: float = 1.0, hints: Iterable[tuple[Any, int]] = ()
+    model: Any, clock: SearchClock, *, workers: int, share: float = 1.0, hints: Iterable[tuple[Any, int]] = ()
 ) -> Solved:
     """Solve a model with at most ``share`` of what is left of the budget.
 
@@ -208,7 +208,7 @@ def is_left_behind() -> bool:
     return any(thread.is_alive() for thread in _left)
 
 
-def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking_over: float) -> None:
+def _configure(parameters: Any, clock: SearchClock, workers: int, share: float, taking_over: float) -> None:
     """Seed, threads and limits of a solve: a share of the effort that is left, and of the seconds that are left."""
     budget = clock.budget
     parameters.num_workers = workers
@@ -221,7 +221,7 @@ def _configure(parameters: Any, clock: Clock, workers: int, share: float, taking
         parameters.max_time_in_seconds = max(0.01, share * clock.remaining - taking_over)
 
 
-def watch(thread: threading.Thread, stop: Callable[[], object], clock: Clock) -> None:
+def watch(thread: threading.Thread, stop: Callable[[], object], clock: SearchClock) -> None:
     """Wait for a solve. The budget's end, the caller's wish and Ctrl-C call ``stop``, after which it answers soon.
 
     Before it searches, CP-SAT simplifies the model and hears of nothing meanwhile, which may take many times the limit.

@@ -22,7 +22,7 @@ from gridloom.sim.execute import ArrayRun
 from gridloom.sim.lanes import Lane, execute_lanes, lane_stimuli
 from gridloom.sim.reading import carries_value, is_timeless, op_rows, program_order, simd_lanes
 from gridloom.sim.slot_code import SlotCode, compile_slots
-from gridloom.sim.stimulus import fitting_stimulus, shortened
+from gridloom.sim.stimulus import fitting_stimulus, shorten_stimulus
 from gridloom.sim.verdict import Mismatch, Verdict
 
 #: How many mismatches a verdict lists.
@@ -124,7 +124,7 @@ def _runs(interpreter: Interpreter, depth: int, iterations: int, seed: int, lane
         if stimulus.iterations == count:
             yield [(stimulus, observation)]
         elif count < limit:
-            prefix = shortened(longest, count)
+            prefix = shorten_stimulus(longest, count)
             yield [(prefix, interpreter.run(prefix))]
 
 

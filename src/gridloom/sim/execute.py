@@ -101,7 +101,7 @@ class Execution:
             compiled.file_start, compiled.file_rows,
         )  # fmt: skip
         self._data = kernel.Data(self.constants, self.streams, self.results, self.memory)
-        self._scratch = kernel.Scratch(
+        self._scratch = kernel.FiringScratch(
             buffer=np.zeros(max(width, 3), dtype=np.int64),
             pending=np.zeros((len(compiled.issues) + 1, 2), dtype=np.int64),
             trap=np.zeros(4, dtype=np.int64),

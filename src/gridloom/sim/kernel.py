@@ -133,7 +133,7 @@ class Data(NamedTuple):
     memory: Words
 
 
-class Scratch(NamedTuple):
+class FiringScratch(NamedTuple):
     """Room for the operands of a firing and for the stores of a cycle; the record of the first trap.
 
     ``pending`` has rows (word, value): stores of a cycle become visible at its end, in the order of the code. ``trap``
@@ -212,7 +212,7 @@ def _trapped(address: int, low: int, length: int, issue: int, firing: int, trap:
 
 @borrowing
 def _access(
-    cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: Scratch, count: int
+    cycle: int, firing: int, issue: int, issues: Words, memory: Words, scratch: FiringScratch, count: int
 ) -> tuple[int, int]:
     """(result, pending stores): a load reads what stood before this cycle's stores, which wait for the cycle's end.
 
@@ -264,7 +264,7 @@ def _rotate(cycle: int, rings: Rings, code: Code) -> None:
 
 
 @kernel
-def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: Scratch) -> None:
+def clock(extent: Extent, rings: Rings, code: Code, data: Data, scratch: FiringScratch) -> None:
     """Run the array over the cycles of an extent; fills ``data.results``, ``data.memory`` and ``scratch.trap``.
 
     The cost of a cycle is one pass over the code of its slot. Extents may follow one another: rings and memory hold

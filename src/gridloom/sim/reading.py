@@ -125,7 +125,7 @@ def tokens_taken(edge: Edge) -> int:
     return edge.tokens if edge.takes is None else edge.takes
 
 
-def tokens_carried(dfg: Dfg, counts: Sequence[int]) -> list[int]:
+def count_tokens(dfg: Dfg, counts: Sequence[int]) -> list[int]:
     """Return the tokens that each edge carries in an iteration, given the firings of each node."""
     at = positions(dfg)
     return [counts[at[edge.source]] // edge.puts_every * edge.tokens for edge in dfg.edges]

@@ -71,7 +71,7 @@ def _keep_ranges(dfg: Dfg, stimulus: Stimulus) -> None:
             stimulus.liveins[name] = max(low, min(high, inside))
 
 
-def shortened(stimulus: Stimulus, iterations: int) -> Stimulus:
+def shorten_stimulus(stimulus: Stimulus, iterations: int) -> Stimulus:
     """The first iterations of a stimulus. Live-ins and memory are shared with it, not copied."""
     streams = {name: words[:iterations] for name, words in stimulus.streams.items()}
     return replace(stimulus, iterations=iterations, streams=streams)
@@ -162,5 +162,5 @@ def _longest_prefix(
         within = error.iteration
     if within <= more_than:
         return None
-    prefix = shortened(stimulus, within)
+    prefix = shorten_stimulus(stimulus, within)
     return prefix, interpreter.run(prefix)

@@ -19,7 +19,7 @@ from gridloom.sim.slot_code import SlotCode
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ArrayWindow:
     """Where an array of the graph lies: ``base`` is the word of its index 0; indices are ``low`` to ``high`` - 1."""
 
     base: int
@@ -37,7 +37,9 @@ class WindowRun:
     trap: Trap | None
 
 
-def run_on_memory(compiled: SlotCode, stimulus: Stimulus, windows: Mapping[str, Window], memory: Words) -> WindowRun:
+def run_on_memory(
+    compiled: SlotCode, stimulus: Stimulus, windows: Mapping[str, ArrayWindow], memory: Words
+) -> WindowRun:
     """Run compiled slots on a memory in which the graph's arrays are windows; the memory given is not changed.
 
     Needs a window for each array of the graph and a value for each live-in. A load outside its window yields poison,
@@ -52,7 +54,7 @@ def run_on_memory(compiled: SlotCode, stimulus: Stimulus, windows: Mapping[str, 
     return WindowRun(liveouts=outcome.observation.liveouts, memory=left, cycles=outcome.cycles, trap=outcome.trap)
 
 
-def _placed(compiled: SlotCode, windows: Mapping[str, Window], words: int) -> SlotCode:
+def _placed(compiled: SlotCode, windows: Mapping[str, ArrayWindow], words: int) -> SlotCode:
     """The code with its accesses moved to the windows, which lie behind the memory that it has itself."""
     issues = compiled.issues.copy()
     dfg = compiled.configuration.dfg

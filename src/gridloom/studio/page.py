@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Final
 
 from gridloom.emit.report.bundle import bundle, drawing_modules
-from gridloom.emit.report.template import filled, policy, style
+from gridloom.emit.report.template import fill_template, policy, style
 
 #: Types of the files that the page is made of.
 TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -65,7 +65,7 @@ def served_page() -> str:
         "data": "",
         "script": '<script type="module" src="/page/studio.js"></script>',
     }
-    return filled(asset("index.html"), fields)
+    return fill_template(asset("index.html"), fields)
 
 
 def offline_page(title: str, data: str) -> str:
@@ -81,4 +81,4 @@ def offline_page(title: str, data: str) -> str:
         "data": f'<script type="application/json" id="data">{data}</script>',
         "script": f"<script>{joined}</script>",
     }
-    return filled(asset("index.html"), fields)
+    return fill_template(asset("index.html"), fields)

@@ -33,7 +33,7 @@ class ArrayAsked(_Asked):
     yaml: Annotated[str, Field(max_length=4_000_000)] | None = None
 
 
-class Budget(_Asked):
+class SearchLimits(_Asked):
     """What a search may cost."""
 
     mapper: Annotated[str, Field(max_length=60)] = "auto"
@@ -44,7 +44,7 @@ class Budget(_Asked):
     settings: Annotated[dict[str, str], Field(max_length=100)] = Field(default_factory=dict)
 
 
-class MapAsked(Budget):
+class MapAsked(SearchLimits):
     """Map a source, or the text in the editor, onto an array."""
 
     source: Annotated[str, Field(max_length=_NAME)] = ""
@@ -54,7 +54,7 @@ class MapAsked(Budget):
     run_python: bool = False
 
 
-class FinishAsked(Budget):
+class FinishAsked(SearchLimits):
     """Map the graph of a mapping again around the nodes that stay."""
 
     mapping: Id

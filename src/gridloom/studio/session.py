@@ -31,14 +31,14 @@ from gridloom.frontend.loops.source_name import split, with_file
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure
 from gridloom.studio import share
-from gridloom.studio.changes.edits import Change, changed
+from gridloom.studio.changes.edits import MappingChange, apply_change
 from gridloom.studio.python_text import kernels
-from gridloom.studio.requests import ArrayAsked, Budget, FinishAsked, MapAsked, RowAsked
+from gridloom.studio.requests import ArrayAsked, FinishAsked, MapAsked, RowAsked, SearchLimits
 from gridloom.studio.searches.forms import GALLERY, mapper_forms
 from gridloom.studio.searches.jobs import JobQueue, SearchJob
 from gridloom.studio.searches.worker import listing_of
 from gridloom.studio.views import compare, explain, exports, stores, values
-from gridloom.studio.views.opened import Opened, Refused, Shelf, opened
+from gridloom.studio.views.opened import Opened, Refused, Shelf, open_mapping
 from gridloom.studio.views.scene import failure_scene, mapping_scene
 from gridloom.studio.workspace import Workspace
 from gridloom.yaml_text import parse_yaml
@@ -70,7 +70,7 @@ class Session:
         self.store = store
         self.tell = tell
         self.shown: Shelf[Opened | Refused] = Shelf("mapping", 64)
-        self.runs: Shelf[values.Run] = Shelf("run", 8)
+        self.runs: Shelf[values.StudioRun] = Shelf("run", 8)
         self.start: Json = {}
         self._scenes: Shelf[Json] = Shelf("scene", 16)
         self._scene_texts: Shelf[bytes] = Shelf("scene", 16)
@@ -222,7 +222,7 @@ class Session:
         if answer["mapping"] is not None:
             mapping = json_format.loads(answer["mapping"], job.name)
             pins = job.asked.get("pins") or {}
-            one = opened(mapping, job.name, listing=listing, record=answer["record"], command=command, pins=pins)
+            one = open_mapping(mapping, job.name, listing=listing, record=answer["record"], command=command, pins=pins)
             self.shown.put(one.id, one)
             return one.id
         self.shown.put(job.id, _refused(job, answer))
@@ -232,7 +232,7 @@ class Session:
 
     def open_mapping(self, name: str) -> Json:
         """Open a mapping file of the working folder."""
-        return self._open(opened(load_mapping(self.workspace.path(name)), name))
+        return self._open(open_mapping(load_mapping(self.workspace.path(name)), name))
 
     def _open(self, one: Opened) -> Json:
         self.shown.put(one.id, one)
@@ -272,7 +272,7 @@ class Session:
         """Two mappings side by side."""
         return compare.comparison(self.mapping(first), self.mapping(second))
 
-    def run(self, key: str, asked: Mapping[str, Any]) -> values.Run:
+    def run(self, key: str, asked: Mapping[str, Any]) -> values.StudioRun:
         """Run a mapping and keep its trace; what was run with the same data before is not run again.
 
         One run at a time: a page that is loaded twice asks twice, and the second finds what the first has made.
@@ -287,8 +287,8 @@ class Session:
     def change(self, key: str, change: Mapping[str, Any], pins: Mapping[str, str]) -> Json:
         """Change a mapping by hand, check it and open the result."""
         one = self.mapping(key)
-        mapping = changed(one.mapping, Change.of(dict(change)))
-        return self._open(opened(mapping, one.name, listing=one.listing, command=one.command, pins=pins))
+        mapping = apply_change(one.mapping, MappingChange.of(dict(change)))
+        return self._open(open_mapping(mapping, one.name, listing=one.listing, command=one.command, pins=pins))
 
     # -- files --------------------------------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class Session:
         if isinstance(text := value.get("mapping"), str):
             mapping = json_format.loads(text, asked.store)
             listing = value.get("listing")
-            one = opened(mapping, str(value.get("name", asked.store)), record=value,
+            one = open_mapping(mapping, str(value.get("name", asked.store)), record=value,
                          listing=listing_of(listing if isinstance(listing, dict) else None))  # fmt: skip
             return {"mapping": self._open(one)["id"]}
         return {"job": self._repeat(row.asked.get("parameters"), asked.run_python).to_dict()}
@@ -350,7 +350,7 @@ def _repeated(row: Mapping[str, Any]) -> Json:
     settings = row.get("settings") or {}
     try:
         return _budget(
-            Budget(
+            SearchLimits(
                 mapper=str(row.get("mapper") or "auto"),
                 seed=row.get("seed") or 0,
                 effort=row.get("effort") or None,
@@ -406,7 +406,7 @@ def command_of(asked: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _budget(asked: Budget) -> Json:
+def _budget(asked: SearchLimits) -> Json:
     """The fields of a request that say how to search."""
     return {
         "mapper": asked.mapper,

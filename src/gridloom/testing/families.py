@@ -45,12 +45,12 @@ def check_family(arch: str | Path, *, odd: Collection[str] = (), effort: int = E
     found = read_arch(arch)
     check_resources(text, found)
     check_names(text, found)
-    check_saved(text, found)
+    check_saved_form(text, found)
     findings = [finding for finding in check_arch(found) if finding not in odd]
     require(not findings, f"{text}: {'; '.join(findings)}")
     check_unrolls(text, found)
     check_picture(text, found)
-    check_mapped(text, found, effort=effort, seed=seed)
+    check_mapping(text, found, effort=effort, seed=seed)
 
 
 def check_resources(text: str, arch: Arch) -> None:
@@ -90,7 +90,7 @@ def check_names(text: str, arch: Arch) -> None:
             )
 
 
-def check_saved(text: str, arch: Arch) -> None:
+def check_saved_form(text: str, arch: Arch) -> None:
     """The array is built again from its text, its specification, its description and its name."""
     _same(text, "its text", arch, read_arch(text))
     spec = json.loads(json.dumps(arch.spec))
@@ -154,7 +154,7 @@ def check_picture(text: str, arch: Arch) -> None:
     require(root.tag.endswith("svg"), f"{text}: its picture is <{root.tag}>")
 
 
-def check_mapped(text: str, arch: Arch, *, effort: int = EFFORT, seed: int = SEED) -> None:
+def check_mapping(text: str, arch: Arch, *, effort: int = EFFORT, seed: int = SEED) -> None:
     """The default mapper maps a trivial graph of each op class that the array has, and the judges accept it."""
     try:
         mapper = default_mapper(arch)

@@ -32,7 +32,7 @@ from gridloom.search.budget import Budget, Progress
 from gridloom.search.choice import MapperFunction, config_type
 from gridloom.search.settings import KEYS
 from gridloom.sim import simulate
-from gridloom.testing.promises import declared, require
+from gridloom.testing.promises import declare_for_a_while, require
 from gridloom.verify import legal
 
 EFFORT = 20_000
@@ -138,7 +138,11 @@ def check_mapper(
     mapper for each kind.
     """
     name = mapper if isinstance(mapper, str) else mapper.__name__
-    with nullcontext() if isinstance(mapper, str) else declared("mappers", name, _declaration(mapper, problem)):
+    with (
+        nullcontext()
+        if isinstance(mapper, str)
+        else declare_for_a_while("mappers", name, _declaration(mapper, problem))
+    ):
         for case in mapper_cases(name, problem=problem, effort=effort, seed=seed):
             for check in MAPPER_CHECKS.values():
                 check(case)
@@ -158,7 +162,7 @@ def _declaration(mapper: MapperFunction, problem: Problem | None) -> MapperEntry
 # -- the promises -----------------------------------------------------------------------------------------------------
 
 
-def check_confirmed(case: MapperCase) -> None:
+def check_judges(case: MapperCase) -> None:
     """The result is legal and computes what the graph computes."""
     mapping = case.map(case.by_effort)
     violations = list(legal(mapping))
@@ -321,7 +325,7 @@ def check_documentation(case: MapperCase) -> None:
 
 #: Promise -> its check.
 MAPPER_CHECKS: dict[str, Callable[[MapperCase], None]] = {
-    "confirmed": check_confirmed,
+    "confirmed": check_judges,
     "same bytes": check_same_bytes,
     "interruption": check_interruption,
     "refusals": check_refusals,

@@ -16,7 +16,7 @@ def require(kept: bool, sentence: str) -> None:
 
 
 @contextmanager
-def declared(group: str, name: str, item: Any) -> Iterator[None]:
+def declare_for_a_while(group: str, name: str, item: Any) -> Iterator[None]:
     """Let a name of the registry stand for an object inside the block."""
     registry.names(group)
     entries = registry.groups()[group]

@@ -26,12 +26,12 @@ from gridloom.mapping.model import Failure
 from gridloom.mapping.model import Mapping as Mapped
 from gridloom.registry import Entry
 from gridloom.search.budget import Budget
-from gridloom.search.choice import config_type, default_mapper, function_for, refuse_unsuited
+from gridloom.search.choice import check_suits, config_type, default_mapper, function_for
 from gridloom.search.settings import origin
 from gridloom.testing.cost_models import check_cost_model
 from gridloom.testing.families import check_family
 from gridloom.testing.mappers import Problem, check_mapper, solve_for
-from gridloom.testing.promises import declared, require
+from gridloom.testing.promises import declare_for_a_while, require
 from gridloom.testing.readers import check_reader
 
 #: Moves of a faulty mapper: enough for the problems that kinds of arrays declare.
@@ -39,7 +39,7 @@ _EFFORT: Final = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class PlantedSubject:
     """Something that a battery looks at, and what the battery has to say of it; None: nothing, it is sound."""
 
     battery: str
@@ -59,7 +59,7 @@ def self_test() -> list[str]:
     return [f"{subject.battery}: {subject.name}" for subject in subjects]
 
 
-def examine(subject: Subject) -> None:
+def examine(subject: PlantedSubject) -> None:
     """Run a battery over one subject; AssertionError where it does not say what it has to."""
     what = f"the battery for {subject.battery}"
     try:
@@ -155,7 +155,7 @@ def _search(
     name: str, dfg: Dfg, arch: Arch, config: PlantedConfig, budget: Budget, seed: int | None = None
 ) -> Mapped | Failure:
     """What the default mapper of the array finds, under another name."""
-    refuse_unsuited(name, dfg, arch)
+    check_suits(name, dfg, arch)
     clock = budget.start()
     function = function_for(default_mapper(arch), arch)
     inner = replace(budget, seed=budget.seed if seed is None else seed)
@@ -177,7 +177,7 @@ _MAPPER_FAULTS: Final[Mapping[Any, str | None]] = {
 }
 
 
-def mapper_subjects() -> Iterator[Subject]:
+def mapper_subjects() -> Iterator[PlantedSubject]:
     """A sound mapper, and one for each fault, on the first kind of array that has a problem."""
     problem: Problem = next(kind.problem for kind in registry.kinds().values() if kind.problem is not None)
     solve_for(problem)
@@ -186,7 +186,7 @@ def mapper_subjects() -> Iterator[Subject]:
         def check(function: Any = function) -> None:
             check_mapper(function, effort=_EFFORT, problem=problem)
 
-        yield Subject(battery="mappers", name=function.__name__, check=check, sentence=sentence)
+        yield PlantedSubject(battery="mappers", name=function.__name__, check=check, sentence=sentence)
 
 
 # -- families ---------------------------------------------------------------------------------------------------------
@@ -259,16 +259,16 @@ _FAMILY_FAULTS: Final[Mapping[Any, str | None]] = {
 }
 
 
-def family_subjects() -> Iterator[Subject]:
+def family_subjects() -> Iterator[PlantedSubject]:
     """A sound family, and one for each fault."""
     for builder, sentence in _FAMILY_FAULTS.items():
         name = "planted-" + builder.__name__.strip("_").replace("_", "-")
 
         def check(builder: Any = builder, name: str = name) -> None:
-            with declared("archs", name, Entry(builder, "a planted family")):
+            with declare_for_a_while("archs", name, Entry(builder, "a planted family")):
                 check_family(name, effort=_EFFORT)
 
-        yield Subject(battery="families", name=name, check=check, sentence=sentence)
+        yield PlantedSubject(battery="families", name=name, check=check, sentence=sentence)
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def _small_graph() -> Dfg:
     return b.build()
 
 
-def reader_subjects() -> Iterator[Subject]:
+def reader_subjects() -> Iterator[PlantedSubject]:
     """A sound reader, and one for each fault; each reads a small graph."""
     graph = _small_graph()
     for reader, sentence in _READER_FAULTS.items():
@@ -334,7 +334,7 @@ def reader_subjects() -> Iterator[Subject]:
                 path.write_text(json_format.dumps(graph), encoding="utf-8")
                 check_reader(path, reader=reader, edges=len(graph.edges))
 
-        yield Subject(battery="readers", name=reader.__name__.strip("_"), check=check, sentence=sentence)
+        yield PlantedSubject(battery="readers", name=reader.__name__.strip("_"), check=check, sentence=sentence)
 
 
 # -- cost models ------------------------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ class _Relative(_Short):
         return found / found.max()
 
 
-class _Backward(_Short):
+class _BackwardCost(_Short):
     """Fault: long routes are efficient."""
 
     def efficiency(self, _: Any, decisions: _Routes) -> Any:
@@ -418,17 +418,19 @@ _COST_FAULTS: Final[Mapping[Any, str | None]] = {
     _Nowhere: "not finite",
     _Moody: "asked twice",
     _Relative: "in a batch",
-    _Backward: "ranks a placement with short routes below",
+    _BackwardCost: "ranks a placement with short routes below",
     _Scalar: "of shape",
 }
 
 
-def cost_subjects() -> Iterator[Subject]:
+def cost_subjects() -> Iterator[PlantedSubject]:
     """A sound cost model, and one for each fault."""
     for model, sentence in _COST_FAULTS.items():
 
         def check(model: Any = model) -> None:
-            with declared("costs", "planted", Entry(model, "a planted cost model")):
+            with declare_for_a_while("costs", "planted", Entry(model, "a planted cost model")):
                 check_cost_model("planted", sample=_Sample)
 
-        yield Subject(battery="cost models", name=model.__name__.strip("_").lower(), check=check, sentence=sentence)
+        yield PlantedSubject(
+            battery="cost models", name=model.__name__.strip("_").lower(), check=check, sentence=sentence
+        )

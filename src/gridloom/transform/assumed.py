@@ -1,4 +1,4 @@
-"""``assumed``: a loop with what the user says of the range of its values (``--assume-range``)."""
+"""``assume_ranges``: a loop with what the user says of the range of its values (``--assume-range``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridloom.transform.counters import counters_of
 WORD: Final = (-(1 << 31), (1 << 31) - 1)
 
 
-def assumed(dfg: Dfg, given: Mapping[str, tuple[int, int]]) -> Dfg:
+def assume_ranges(dfg: Dfg, given: Mapping[str, tuple[int, int]]) -> Dfg:
     """Return the loop with what the user says of its values: by node, stream, array or live-in, or ``*`` for all.
 
     ``*`` is for the inputs, live-ins and counters of 32 bits that no other name says anything of. OptionError for a

@@ -8,16 +8,16 @@ from gridloom.dfg.model import Dfg, Initial
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counter:
+class StreamCounter:
     """A stream that brings a counter: ``initial`` and a step more in every iteration, the first one included."""
 
     initial: Initial
     step: int
 
 
-def counters_of(dfg: Dfg) -> dict[str, Counter]:
+def counters_of(dfg: Dfg) -> dict[str, StreamCounter]:
     """Return the nodes that are a sum of themselves one iteration ago and a constant."""
-    found: dict[str, Counter] = {}
+    found: dict[str, StreamCounter] = {}
     for node in dfg.nodes:
         if node.op not in ("add", "sub"):
             continue
@@ -28,5 +28,5 @@ def counters_of(dfg: Dfg) -> dict[str, Counter]:
             if itself and step.op == "const" and (node.op == "add" or own == rows[0]):
                 amount = int(step.value or 0)
                 first = dfg.initial_values(own)[0]
-                found[node.id] = Counter(initial=first, step=amount if node.op == "add" else -amount)
+                found[node.id] = StreamCounter(initial=first, step=amount if node.op == "add" else -amount)
     return found

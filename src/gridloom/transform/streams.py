@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gridloom.archs.model import Arch
-from gridloom.dfg.model import Array, Dfg, Edge, Node
+from gridloom.dfg.model import Dfg, Edge, MemoryArray, Node
 
 _PORTS = ("input", "output")
 
@@ -48,7 +48,7 @@ def streams_to_memory(dfg: Dfg, length: int = 128) -> Dfg:
         Edge(source=counter, target=counter, distance=1, initial=(-1,)),
         Edge(source=one, target=counter, operand=1),
     ]
-    arrays = () if dfg.domain == "opaque" else tuple(Array(name=name, length=length) for name in names.values())
+    arrays = () if dfg.domain == "opaque" else tuple(MemoryArray(name=name, length=length) for name in names.values())
     return replace(dfg, nodes=tuple(nodes), edges=tuple(edges), arrays=dfg.arrays + arrays)
 
 

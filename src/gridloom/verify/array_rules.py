@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from gridloom.verify.subject import Placed, Subject
+from gridloom.verify.subject import PlacedInstance, Subject
 from gridloom.verify.violation import Violation
 
 
@@ -74,9 +74,9 @@ def _tile_memory_shared(subject: Subject) -> Iterator[Violation]:
             yield Violation("tile-memory-size", record.name, f"{len(variables)} variables", f"{record.buffer}")
 
 
-def _variable_users(subject: Subject) -> dict[str, list[Placed]]:
+def _variable_users(subject: Subject) -> dict[str, list[PlacedInstance]]:
     """Return for each variable the instances that use it: readers of a free live-in, and ops that name it."""
-    users: dict[str, dict[tuple[str, int], Placed]] = {}
+    users: dict[str, dict[tuple[str, int], PlacedInstance]] = {}
 
     def note(variable: str, node: str) -> None:
         """Add the placed copies of a node to the users of a variable."""
@@ -110,7 +110,7 @@ def _siblings_apart(subject: Subject) -> Iterator[Violation]:
 
     Loop-carried edges do not count. Copies are told apart: readers of different copies of a node are no siblings.
     """
-    readers: dict[tuple[str, int], dict[tuple[str, int], Placed]] = {}
+    readers: dict[tuple[str, int], dict[tuple[str, int], PlacedInstance]] = {}
     for k, edge in subject.routed_edges():
         if edge.distance:
             continue
@@ -137,7 +137,7 @@ def _instruction_ram(subject: Subject) -> Iterator[Violation]:
             yield Violation("instruction-ram", record.name, f"{len(found)} different ops", f"{record.instructions}")
 
 
-def _crowded(instances: list[Placed]) -> list[tuple[int, str]]:
+def _crowded(instances: list[PlacedInstance]) -> list[tuple[int, str]]:
     """Return the tiles with more than one of the instances, and the names of these."""
     tiles: dict[int, list[str]] = {}
     for placed in instances:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gridloom.archs.model import Bank
 from gridloom.verify.memory import WORD_BYTES
-from gridloom.verify.subject import Placed, Subject
+from gridloom.verify.subject import PlacedInstance, Subject
 from gridloom.verify.violation import Violation
 
 
@@ -21,7 +21,7 @@ def check_banks(subject: Subject) -> Iterator[Violation]:
     chosen: dict[str, str] = subject.graph.settings.get("banks", {})
     banks = {bank.name: bank for bank in subject.arch.banks}
     yield from _check_arrays(subject, chosen, banks)
-    accesses: dict[str, list[Placed]] = {}
+    accesses: dict[str, list[PlacedInstance]] = {}
     for placed in subject.on_tiles():
         if placed.op_class in ("mem", "mem_data") and not placed.timeless:
             name = chosen.get(placed.node.array or "")
@@ -46,7 +46,7 @@ def _check_arrays(subject: Subject, chosen: dict[str, str], banks: dict[str, Ban
             yield Violation("bank-size", f"bank {name}", f"{WORD_BYTES * count} bytes of arrays", f"{size} bytes")
 
 
-def _check_reach(subject: Subject, bank: Bank, members: list[Placed]) -> Iterator[Violation]:
+def _check_reach(subject: Subject, bank: Bank, members: list[PlacedInstance]) -> Iterator[Violation]:
     """Accesses to a bank run on tiles that reach it."""
     for placed in members:
         if placed.tile not in bank.tiles:
@@ -56,7 +56,7 @@ def _check_reach(subject: Subject, bank: Bank, members: list[Placed]) -> Iterato
             )
 
 
-def _check_ports(subject: Subject, bank: Bank, members: list[Placed]) -> Iterator[Violation]:
+def _check_ports(subject: Subject, bank: Bank, members: list[PlacedInstance]) -> Iterator[Violation]:
     """No slot starts more accesses in a bank than it has ports; the data half of a pair takes none."""
     slots: dict[int, list[str]] = {}
     for placed in members:

@@ -17,7 +17,7 @@ from typing import Final
 
 from gridloom.archs.model import ISSUE_KINDS, Kind
 from gridloom.verify.reading import cycles_of
-from gridloom.verify.subject import Path, Placed, Subject, instance_name
+from gridloom.verify.subject import Path, PlacedInstance, Subject, instance_name
 from gridloom.verify.violation import Violation
 
 #: What a resource carries or does: ("op", "busy with" or "", node, copy, flat cycle or None).
@@ -81,7 +81,7 @@ def _spell(use: Use) -> str:
     return " ".join(words)
 
 
-def _add_instance(uses: _Uses, placed: Placed) -> None:
+def _add_instance(uses: _Uses, placed: PlacedInstance) -> None:
     """Add the uses of an op: its issue slot, and its tile's output when the result is there.
 
     The output counts even when no route reads it there: hardware writes the result of every op into it, over whatever a

@@ -12,7 +12,7 @@ from typing import Final
 
 from gridloom.archs.model import Kind, RegisterFile
 from gridloom.verify.reading import TIMELESS
-from gridloom.verify.subject import Placed, Subject
+from gridloom.verify.subject import PlacedInstance, Subject
 from gridloom.verify.violation import Violation
 
 #: Ops that the world outside the loop sees: a second instance would do it twice.
@@ -70,7 +70,7 @@ def check_places(subject: Subject) -> Iterator[Violation]:
             yield from _check_kept(subject, placed, rotating)
 
 
-def _needed_classes(subject: Subject, placed: Placed, results: frozenset[str]) -> frozenset[str]:
+def _needed_classes(subject: Subject, placed: PlacedInstance, results: frozenset[str]) -> frozenset[str]:
     """Return the op classes that the tile of an instance must have all of.
 
     A stream that enters through a multiplier needs both classes, and a result that leaves the array needs ``output``.
@@ -100,7 +100,7 @@ def _rotating(subject: Subject) -> dict[int, list[tuple[RegisterFile, int]]]:
 
 
 def _check_kept(
-    subject: Subject, placed: Placed, rotating: dict[int, list[tuple[RegisterFile, int]]]
+    subject: Subject, placed: PlacedInstance, rotating: dict[int, list[tuple[RegisterFile, int]]]
 ) -> Iterator[Violation]:
     """A register or the memory can keep a live-in, and a register only outside the rotating part of its file.
 

@@ -34,7 +34,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedInstance:
     """An instance whose node exists. ``tile`` and ``resource`` are -1 where its place names none."""
 
     instance: Instance
@@ -67,8 +67,8 @@ class Path:
 
     route: Route
     edge: Edge
-    source: Placed
-    target: Placed
+    source: PlacedInstance
+    target: PlacedInstance
     hops: tuple[Place, ...]
 
     @property
@@ -114,7 +114,7 @@ class Subject(Reading):
         #: What could not be resolved.
         self.findings: list[Violation] = []
         self.graph: ResourceGraph | None = self._unroll()
-        self.placed: dict[tuple[str, int], Placed] = {}
+        self.placed: dict[tuple[str, int], PlacedInstance] = {}
         self._place_instances()
         #: Routes that are the first for their (edge, copy), by that key; data edges between placed nodes only.
         self.paths: list[Path] = []
@@ -176,7 +176,7 @@ class Subject(Reading):
                 continue
             self.placed.setdefault((instance.node, instance.copy), self._resolve(instance))
 
-    def _resolve(self, instance: Instance) -> Placed:
+    def _resolve(self, instance: Instance) -> PlacedInstance:
         """Return an instance with its tile, resource and latency; report a place that does not exist."""
         op_class = self.op_class(instance.node)
         tile = self.tile_numbers.get(instance.place, -1)
@@ -185,7 +185,7 @@ class Subject(Reading):
             name = instance_name(instance.node, instance.copy)
             self.report("unknown-place", name, repr(instance.place), "a tile, a register or the memory of the array")
             resource = -1
-        return Placed(
+        return PlacedInstance(
             instance=instance,
             node=self.nodes[instance.node],
             op_class=op_class,
@@ -195,7 +195,7 @@ class Subject(Reading):
             latency=cycles_of(self.arch.tiles[tile].latency, op_class) if tile >= 0 else 0,
         )
 
-    def on_tiles(self) -> Iterator[Placed]:
+    def on_tiles(self) -> Iterator[PlacedInstance]:
         """The instances that sit on a tile."""
         return (placed for placed in self.placed.values() if placed.tile >= 0)
 
@@ -238,7 +238,7 @@ class Subject(Reading):
             return False
         return True
 
-    def _ends(self, route: Route, edge: Edge) -> tuple[Placed, Placed] | None:
+    def _ends(self, route: Route, edge: Edge) -> tuple[PlacedInstance, PlacedInstance] | None:
         """Return the instances at both ends of a route; report those that are not placed."""
         source = self.placed.get((edge.source, route.source_copy))
         target = self.placed.get((edge.target, route.copy))
@@ -267,19 +267,19 @@ class Subject(Reading):
             if edge.kind == "data" and not self.is_free(edge.source) and not self.is_free(edge.target):
                 yield k, edge
 
-    def copies_of(self, node: str) -> list[Placed]:
+    def copies_of(self, node: str) -> list[PlacedInstance]:
         """Return the instances of a node, in the mapping's order, each copy once."""
         return self._copies.get(node, [])
 
     @cached_property
-    def _copies(self) -> dict[str, list[Placed]]:
+    def _copies(self) -> dict[str, list[PlacedInstance]]:
         """Node -> its instances, for ``copies_of``."""
-        table: dict[str, list[Placed]] = {}
+        table: dict[str, list[PlacedInstance]] = {}
         for (node, _), placed in self.placed.items():
             table.setdefault(node, []).append(placed)
         return table
 
-    def reader_of(self, edge: int, target: Placed) -> Placed | None:
+    def reader_of(self, edge: int, target: PlacedInstance) -> PlacedInstance | None:
         """Return the source instance that a copy of the edge's target reads.
 
         That is copy 0 where no route says otherwise; None where that copy is not placed.

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from gridloom.emit.plots.chart import Band, Bar, Series, bar_chart, line_chart, picture, ticks
+from gridloom.emit.plots.chart import Band, Bar, ChartSeries, bar_chart, line_chart, picture, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -30,7 +30,7 @@ def test_ticks_enclose_their_range(low: float, high: float) -> None:
 
 
 def test_points_stand_at_their_values() -> None:
-    lines = [Series("a", ((0, 1), (1, 2), (2, 3))), Series("b", ((0, 3), (2, 3)), 1, dashed=True, mark=False)]
+    lines = [ChartSeries("a", ((0, 1), (1, 2), (2, 3))), ChartSeries("b", ((0, 3), (2, 3)), 1, dashed=True, mark=False)]
     text = picture([line_chart("t", lines, x_title="x", y_title="y", y_from=1.0)], "t")
     (x0, y0), (x1, y1), (x2, y2) = circles(text)
     assert x1 - x0 == pytest.approx(x2 - x1, abs=0.2)
@@ -41,7 +41,7 @@ def test_points_stand_at_their_values() -> None:
 
 
 def test_names_of_lines_that_end_together_do_not_overlap() -> None:
-    lines = [Series(f"line {k}", ((0, 1), (1, 2 + k / 1000)), k) for k in range(5)]
+    lines = [ChartSeries(f"line {k}", ((0, 1), (1, 2 + k / 1000)), k) for k in range(5)]
     root = ET.fromstring(picture([line_chart("t", lines, x_title="x", y_title="y")], "t"))
     heights = sorted(float(t.get("y", "0")) for t in root.iter(f"{SVG}text") if (t.text or "").startswith("line"))
     assert min(b - a for a, b in pairwise(heights)) >= 14
@@ -49,7 +49,7 @@ def test_names_of_lines_that_end_together_do_not_overlap() -> None:
 
 def test_bands_and_single_points_carry_their_names() -> None:
     chart = line_chart(
-        "t", [Series("spot", ((1, 1.5),)), Series("l", ((0, 1), (2, 2)))], x_title="x", y_title="y",
+        "t", [ChartSeries("spot", ((1, 1.5),)), ChartSeries("l", ((0, 1), (2, 2)))], x_title="x", y_title="y",
         bands=[Band("published", 1.2, 1.3), Band("one number", 1.7, 1.7)],
     )  # fmt: skip
     shown = words(picture([chart], "t"))

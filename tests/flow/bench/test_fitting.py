@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gridloom.archs.spec import build
 from gridloom.errors import OptionError
-from gridloom.flow.bench.fitting import fits, node_kinds, sized, tile_kinds
+from gridloom.flow.bench.fitting import fill_in_size, fits, node_kinds, tile_kinds
 from gridloom.frontend.source import load_source
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.screening import screen
@@ -29,14 +29,14 @@ from gridloom.targets.grid.mappers.screening import screen
     ],
 )
 def test_fit_is_the_smallest_square_with_room_for_every_class(source, arch, size):
-    assert sized(arch, load_source(f"kernel:{source}")) == size
+    assert fill_in_size(arch, load_source(f"kernel:{source}")) == size
 
 
 @pytest.mark.parametrize("layout", ["checkerboard", "columns", "borders"])
 @pytest.mark.parametrize("source", ["neosa-tree_n_31_t_1", "neosa-convolution33", "neosa-matmul22normal"])
 def test_one_size_less_is_refused_and_the_size_itself_is_not(source, layout):
     dfg = load_source(f"kernel:{source}")
-    fitted = sized(f"onehop:fit,io=border,mul={layout}", dfg)
+    fitted = fill_in_size(f"onehop:fit,io=border,mul={layout}", dfg)
     side = int(fitted.partition(":")[2].partition("x")[0])
     assert screen(build_problem(dfg, build(fitted))) is None
     smaller = fitted.replace(f"{side}x{side}", f"{side - 1}x{side - 1}")
@@ -45,7 +45,7 @@ def test_one_size_less_is_refused_and_the_size_itself_is_not(source, layout):
 
 def test_where_no_square_has_the_classes_the_mapper_is_left_to_say_so():
     dfg = load_source("kernel:fir")
-    assert sized("mesh:fit,mul=none", dfg) == sized("mesh:auto,mul=none", dfg)
+    assert fill_in_size("mesh:fit,mul=none", dfg) == fill_in_size("mesh:auto,mul=none", dfg)
 
 
 KINDS = [frozenset({"alu"}), frozenset({"mul"}), frozenset({"input", "mul"}), frozenset({"input"})]

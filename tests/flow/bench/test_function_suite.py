@@ -10,9 +10,9 @@ import pytest
 from gridloom.cli import main
 from gridloom.errors import OptionError
 from gridloom.flow.bench.functions.run import run_cell, summary
-from gridloom.flow.bench.functions.suite import Argument, FunctionSuite, data_set
+from gridloom.flow.bench.functions.suite import DrawnArgument, FunctionSuite, data_set
 from gridloom.flow.bench.suite import load_suite, read_suite
-from gridloom.frontend.c.function.signature import CType, Parameter, Signature
+from gridloom.frontend.c.function.signature import CType, FunctionParameter, Signature
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "functions"
 SMALL = """\
@@ -37,7 +37,10 @@ void scale(int n, const short *restrict x, int *restrict y)
 
 def signature() -> Signature:
     pointer = CType(text="short *", scalar="int16", pointer=True)
-    rows = (Parameter(name="n", type=CType(text="int", scalar="int32")), Parameter(name="x", type=pointer))
+    rows = (
+        FunctionParameter(name="n", type=CType(text="int", scalar="int32")),
+        FunctionParameter(name="x", type=pointer),
+    )
     return Signature(name="scale", parameters=rows, result=None, variables={})
 
 
@@ -50,7 +53,7 @@ def test_the_functions_of_the_suite_are_in_the_examples():
 
 
 def test_data_have_the_types_of_the_source_and_depend_on_the_seed():
-    described = {"n": Argument(9, 9), "x": Argument(-5, 5, 12)}
+    described = {"n": DrawnArgument(9, 9), "x": DrawnArgument(-5, 5, 12)}
     first, again, other = (data_set(signature(), described, seed) for seed in (1, 1, 2))
     assert first["n"] == 9 and first["x"].dtype == "int16" and first["x"].shape == (12,)
     assert abs(first["x"]).max() <= 5
@@ -59,7 +62,7 @@ def test_data_have_the_types_of_the_source_and_depend_on_the_seed():
 
 def test_a_parameter_without_data_is_named():
     with pytest.raises(OptionError) as caught:
-        data_set(signature(), {"n": Argument(9, 9)}, 0)
+        data_set(signature(), {"n": DrawnArgument(9, 9)}, 0)
     assert str(caught.value) == "the suite has no data for parameter 'x' of 'scale'"
 
 

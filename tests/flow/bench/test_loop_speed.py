@@ -13,7 +13,7 @@ from gridloom.flow.api import map as map_loop
 from gridloom.flow.bench.loop_speed import geometric_mean, loop_summary, ratio
 from gridloom.flow.bench.peers import peers_of
 from gridloom.flow.bench.processor import Processor
-from gridloom.flow.bench.run import bench, narrowed, summary
+from gridloom.flow.bench.run import bench, select_cells, summary
 from gridloom.flow.bench.suite import declared_suite, read_suite
 from gridloom.run import ExecutorSpec
 
@@ -89,12 +89,12 @@ def test_summary_says_what_searches_went_through() -> None:
 
 
 def test_suite_is_narrowed_to_arrays_and_seeds() -> None:
-    suite = narrowed(declared_suite("loops"), archs=["ramp-7"], seeds=[1, 2, 3])
+    suite = select_cells(declared_suite("loops"), archs=["ramp-7"], seeds=[1, 2, 3])
     assert {cell.arch for cell in suite.cells()} == {"ramp-7"}
     assert sum(1 for _ in suite.cells()) == 60
-    assert narrowed(declared_suite("loops")) == declared_suite("loops")
+    assert select_cells(declared_suite("loops")) == declared_suite("loops")
     with pytest.raises(OptionError, match="--arch: suite 'loops' has no array 'ramp-13'; it has: ramp-1, ramp-2"):
-        narrowed(declared_suite("loops"), archs=["ramp-13"])
+        select_cells(declared_suite("loops"), archs=["ramp-13"])
 
 
 def test_bench_sums_loops_up_by_mapper_and_array() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from gridloom import registry
 from gridloom.errors import OptionError
-from gridloom.flow.bench.fitting import sized, square_side
+from gridloom.flow.bench.fitting import fill_in_size, square_side
 from gridloom.flow.bench.run import cell_job
-from gridloom.flow.bench.suite import Cell, load_suite, read_suite
+from gridloom.flow.bench.suite import SuiteCell, load_suite, read_suite
 from gridloom.frontend.source import load_source
 
 SMALL = "suite: small\nsources: [kernel:vector_add]\narchs: ['mesh:auto', 'chess:3x3']\nseeds: [1, 2]\n"
@@ -30,8 +30,8 @@ def test_built_in_sources_that_are_kernels_can_be_built(name):
 def test_every_source_meets_every_array_under_every_seed():
     cells = list(read_suite(SMALL, "small").cells())
     assert cells[:2] == [
-        Cell(source="kernel:vector_add", arch="mesh:auto", seed=1),
-        Cell(source="kernel:vector_add", arch="mesh:auto", seed=2),
+        SuiteCell(source="kernel:vector_add", arch="mesh:auto", seed=1),
+        SuiteCell(source="kernel:vector_add", arch="mesh:auto", seed=2),
     ]
     assert len(cells) == 4
 
@@ -54,7 +54,7 @@ def test_groups_keep_sources_apart():
 def test_auto_is_the_smallest_square_that_holds_the_placed_nodes(spec, side):
     graph = load_source(f"kernel:{spec}")
     assert square_side(graph) == side
-    assert sized("hex:auto,fifo=4", graph) == f"hex:{side}x{side},fifo=4"
+    assert fill_in_size("hex:auto,fifo=4", graph) == f"hex:{side}x{side},fifo=4"
 
 
 def test_key_of_a_cell_depends_on_the_graph_the_array_and_the_seed():

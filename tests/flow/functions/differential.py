@@ -21,14 +21,14 @@ from tests.frontend.c.native import native_library
 from gridloom.archs.spec import build
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import compile_program
-from gridloom.flow.loops.alternatives import map_best, ranked
+from gridloom.flow.loops.alternatives import map_best, rank_alternatives
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.c.loops import find_loops
 
@@ -84,7 +84,7 @@ def gcc_library(path: Path) -> ctypes.CDLL | None:
     return ctypes.CDLL(str(made))
 
 
-def _map(seed: int, file: str, module: Module, tally: Tally, arch: str, effort: int) -> None:
+def _map(seed: int, file: str, module: IrModule, tally: Tally, arch: str, effort: int) -> None:
     """Map the loops of a function one by one, as ``gridloom map`` does; what it cannot take it says in words."""
     array = build(arch)
     for number, _ in enumerate(find_loops(module, module.functions[f"f{seed}"])):
@@ -93,14 +93,14 @@ def _map(seed: int, file: str, module: Module, tally: Tally, arch: str, effort: 
         except GridloomError:
             continue
         request = Request(source="", arch=array, effort=effort, time_limit=3, seed=1)
-        result = map_best(request, ranked(rows, array), array, map_graph)
+        result = map_best(request, rank_alternatives(rows, array), array, map_graph)
         tally.by_map += result.mapping is not None
         tally.with_source += result.mapping is not None and result.verified.compared_with == "source"
         if result.refused is not None:
             tally.different[seed] = f"loop {number}: {result.failure}"
 
 
-def _check(seed: int, file: str, module: Module, types: str, library: ctypes.CDLL, tally: Tally, arch: str,
+def _check(seed: int, file: str, module: IrModule, types: str, library: ctypes.CDLL, tally: Tally, arch: str,
            data_sets: int, effort: int) -> None:  # fmt: skip
     name = f"f{seed}"
     try:

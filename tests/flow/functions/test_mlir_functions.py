@@ -20,9 +20,9 @@ FUNCTIONS = {path.stem: "" for path in sorted(EXAMPLES.glob("*.mlir"))} | {"poly
 
 
 def function_of(stem: str) -> str:
-    from gridloom.frontend.mlir.source_text import functions_of, modernised
+    from gridloom.frontend.mlir.source_text import functions_of, modernise_text
 
-    rows = functions_of(modernised((EXAMPLES / f"{stem}.mlir").read_text()))
+    rows = functions_of(modernise_text((EXAMPLES / f"{stem}.mlir").read_text()))
     return f"{EXAMPLES / stem}.mlir:{next(row.name for row in rows if row.has_body)}{FUNCTIONS[stem]}"
 
 

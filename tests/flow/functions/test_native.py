@@ -204,7 +204,7 @@ def attempt(folder: Path, sandbox: Sandbox, statements: str) -> str:
     module = native_module(written(folder, "int f(void) { return 0; }\n"), "f", (), known)
     program = native.built_program(folder, folder / "source.c", text, module)
     try:
-        raw = native.run_confined(sandbox, program, b"", 4, 10.0, folder / "source.c")
+        raw = native.run_in_sandbox(sandbox, program, b"", 4, 10.0, folder / "source.c")
     except Crash as error:
         return error.message
     return str(int.from_bytes(raw, "little", signed=True))
@@ -244,7 +244,7 @@ def test_limits_hold_in_every_sandbox(folder, number):
     assert int(attempt(folder, Sandbox(False, ""), text)) == most
 
 
-def run(folder: Path, text: str, sandbox: Sandbox, seconds: float = 10.0) -> native.Outcome:
+def run(folder: Path, text: str, sandbox: Sandbox, seconds: float = 10.0) -> native.NativeOutcome:
     path = written(folder, text)
     from gridloom.flow.functions.data import read_arguments
 
@@ -312,7 +312,7 @@ def test_without_native_code_the_interpreted_ir_is_compared(compiled):
 def test_the_interpreted_ir_finds_a_wrong_value(compiled, monkeypatch):
     from gridloom.flow.functions import run as runs
 
-    monkeypatch.setattr(runs, "_interpreted", lambda *_: native.Outcome(value=np.int32(1), objects={}))
+    monkeypatch.setattr(runs, "_interpreted", lambda *_: native.NativeOutcome(value=np.int32(1), objects={}))
     done = compiled.run(native=False, a=np.arange(8, dtype=np.int32), n=8)
     assert done.native.differences == ("returned 28, the interpreted IR returned 1",)
 

@@ -9,7 +9,7 @@ import pytest
 import gridloom as gl
 from gridloom.errors import OptionError
 from gridloom.flow.inputs import prepare
-from gridloom.flow.loops.alternatives import Alternative, map_best, ranked
+from gridloom.flow.loops.alternatives import Alternative, map_best, rank_alternatives
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
 
@@ -58,7 +58,7 @@ def test_unroll_auto_fills_the_array_with_iterations_of_this_loop_and_of_the_one
 def test_a_plain_graph_has_no_remarks():
     dfg = gl.kernel("fir", taps=2)
     row = Alternative(label="", dfg=dfg)
-    assert ranked([row], prepare(dfg, "mesh:4x4").arch) == (row,)
+    assert rank_alternatives([row], prepare(dfg, "mesh:4x4").arch) == (row,)
     assert gl.map(dfg, "mesh:6x6", seed=1, effort=20_000).remarks == ()
 
 

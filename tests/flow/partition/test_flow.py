@@ -16,7 +16,7 @@ from gridloom.errors import OptionError
 from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest, partition
 from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
 from gridloom.flow.partition.result import PartitionResult, tree_lines
-from gridloom.flow.partition.run import run_mapped, whole_differences
+from gridloom.flow.partition.run import run_mapped_parts, whole_differences
 from gridloom.flow.partition.search import PartitionSearch
 from gridloom.flow.partition.unroll_columns import side_by_side, width_of
 from gridloom.frontend.source import load_source
@@ -84,7 +84,7 @@ def test_execution_time_is_rounds_and_latency_and_reconfiguration(cut: Partition
 @pytest.mark.parametrize("iterations", [1, 7, 24])
 def test_parts_in_order_give_what_the_graph_gives(cut: PartitionResult, iterations: int) -> None:
     stimulus = stimulus_for(cut.dfg, iterations, 5)
-    outputs = run_mapped(cut.parts, stimulus)
+    outputs = run_mapped_parts(cut.parts, stimulus)
     np.testing.assert_array_equal(outputs["y"], interpret(cut.dfg, stimulus).outputs["y"])
 
 

@@ -10,9 +10,9 @@ import pytest
 import gridloom as gl
 from gridloom.dfg.model import Dfg
 from gridloom.flow.loops.loop_text import read_loop
-from gridloom.flow.source.comparison import Comparison
+from gridloom.flow.source.comparison import SourceComparison
 from gridloom.frontend.c.llvm.ir import Value
-from gridloom.frontend.c.lower import Lowering
+from gridloom.frontend.c.lower import InstructionLowering
 from gridloom.frontend.loops.operations import Operand
 
 pytest.importorskip("llvmlite")
@@ -131,14 +131,14 @@ def test_exchanged_loops_with_streams_are_not_compared_and_say_so(source: Path) 
     row = read_loop(f"{source}:rows,interchange=true", "streams")[0]
     assert row.reference is not None
     found = row.reference.compare(row.dfg, 0)
-    assert found == Comparison(reason="the loops are exchanged, and a launch of the graph takes streams")
+    assert found == SourceComparison(reason="the loops are exchanged, and a launch of the graph takes streams")
 
 
 def test_map_refuses_a_graph_that_the_front_end_got_wrong(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def as_words(self: Lowering, predicate: str, a: Value, b: Value, hint: str = "") -> Operand:
+    def as_words(self: InstructionLowering, predicate: str, a: Value, b: Value, hint: str = "") -> Operand:
         return self.body.emit(predicate, self.value(a), self.value(b), hint=hint)
 
-    monkeypatch.setattr(Lowering, "equality", as_words)
+    monkeypatch.setattr(InstructionLowering, "equality", as_words)
     result = gl.map(f"{source}:cases", "torus:4x4", seed=1, effort=5000)
     assert result.status == "failed" and result.failure is not None and result.refused is not None
     assert result.failure.constraint == (
@@ -148,7 +148,7 @@ def test_map_refuses_a_graph_that_the_front_end_got_wrong(source: Path, monkeypa
 
 
 def test_a_comparison_without_runs_has_no_findings() -> None:
-    assert Comparison(reason="nothing to run").runs == 0
+    assert SourceComparison(reason="nothing to run").runs == 0
 
 
 IDCT = """

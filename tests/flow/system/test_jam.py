@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.flow.functions.compile import CompiledLoop, finished
+from gridloom.flow.functions.compile import CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import compile_for_system, program_ir
-from gridloom.flow.system.jam_ir import INNER, jammed
+from gridloom.flow.system.jam_ir import INNER, jam_nests
 from gridloom.flow.system.plan import LEFT_OVER, left_over
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import read_signature
@@ -93,7 +93,7 @@ void f(const int *restrict x, const int *restrict h, int *restrict y, int n, int
 def jammed_file(tmp_path: Path, source: str, factor: int):
     path = tmp_path / "nest.c"
     path.write_text(source)
-    return path, jammed(compile_to_ir(path), path, "f", factor)
+    return path, jam_nests(compile_to_ir(path), path, "f", factor)
 
 
 @pytest.mark.parametrize("source", [FILTER, ROWS, CARRIED])
@@ -103,7 +103,7 @@ def test_a_jammed_nest_leaves_what_the_source_leaves(tmp_path: Path, source: str
     assert found is not None and INNER in found.ir
     program = replace(program_of(read_module(found.ir, str(path)), "f", str(path)), ir=found.ir)
     loops = [CompiledLoop(plan=plan) for plan in program.loops]
-    compiled = finished(program, read_signature(path, "f"), read_arch("mesh:2x2"), loops, path)
+    compiled = finish_function(program, read_signature(path, "f"), read_arch("mesh:2x2"), loops, path)
     # Whole groups, some left over, fewer than a group, and none; inner loops that are not entered.
     for n, m in ((8, 5), (7, 4), (factor - 1, 6), (9, 0), (0, 3), (6, 1)):
         run = compiled.run(seed=n, n=n, m=m, x=list(range(40)), h=[3, -1, 2] * 13, y=[7] * 40)

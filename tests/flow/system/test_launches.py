@@ -9,12 +9,12 @@ import pytest
 
 from gridloom.errors import OptionError
 from gridloom.flow.functions.data import read_arguments
-from gridloom.flow.system.build import array_sources, launchable, linked, main_text
-from gridloom.flow.system.command import prepared
+from gridloom.flow.system.build import array_sources, launchable, link_program, main_text
+from gridloom.flow.system.command import compile_function
 from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.host_access import host_access
 from gridloom.flow.system.ir_text import parse
-from gridloom.flow.system.plan import planned
+from gridloom.flow.system.plan import plan_launches
 from gridloom.frontend.c.function.program import read_program
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 
@@ -38,7 +38,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compiled(source: Path):
-    return prepared(f"{source}:total", "torus:2x2", seed=1, effort=2000)
+    return compile_function(f"{source}:total", "torus:2x2", seed=1, effort=2000)
 
 
 def test_ir_loses_what_it_promised(source: Path):
@@ -49,7 +49,7 @@ def test_ir_loses_what_it_promised(source: Path):
 
 
 def test_a_loop_is_launched_and_stays_for_the_core(compiled, source: Path):
-    plan = launchable(planned(compiled, None), compile_to_ir(source))
+    plan = launchable(plan_launches(compiled, None), compile_to_ir(source))
     sources = array_sources(plan, compile_to_ir(source), "int main(void) { return 0; }")
     assert sources.ir.count("call i32 @gl_loop_0(") == 1
     assert "declare i32 @gl_loop_0(i32, " in sources.ir
@@ -72,8 +72,8 @@ def test_the_rewritten_function_compiles_for_the_core(compiled, source: Path):
         pytest.skip("GCC for RISC-V is not installed")
     arguments = read_arguments(compiled.signature, {"n": 40, "k": 3}, 1)
     ir = compile_to_ir(source)
-    plan = launchable(planned(compiled, arguments, always=True), ir)
-    assert len(linked(array_sources(plan, ir, main_text(compiled, arguments)), source)) > 1000
+    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
+    assert len(link_program(array_sources(plan, ir, main_text(compiled, arguments)), source)) > 1000
 
 
 SHORT = """
@@ -117,11 +117,11 @@ def test_unrolling_can_be_said(short: Path):
 
 def test_the_core_waits_for_a_launch_only_where_it_needs_its_end(compiled, short: Path, source: Path):
     """`total` returns a sum and reads y; `weigh` leaves all to the array, so that the core goes on."""
-    awaited = array_sources(launchable(planned(compiled, None), compile_to_ir(source)), compile_to_ir(source), "")
+    awaited = array_sources(launchable(plan_launches(compiled, None), compile_to_ir(source)), compile_to_ir(source), "")
     assert "gl_idle()" in awaited.c_files["loops.c"].split("gl_go();")[1]
     other = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
     ir = compile_to_ir(short, unrolled=True)
-    free = array_sources(launchable(planned(other, None), ir), ir, "")
+    free = array_sources(launchable(plan_launches(other, None), ir), ir, "")
     assert "gl_idle()" not in free.c_files["loops.c"].split("gl_go();")[1]
 
 
@@ -142,14 +142,14 @@ def test_a_copy_touches_what_it_copies(tmp_path: Path):
 
 def test_a_file_without_main_needs_a_function(source: Path):
     with pytest.raises(OptionError, match=r"has no main; write .*total\.c:FUNCTION"):
-        prepared(str(source), "torus:2x2")
+        compile_function(str(source), "torus:2x2")
 
 
 def test_an_inlined_function_is_asked_for(tmp_path: Path):
     path = tmp_path / "app.c"
     path.write_text("static int f(int x) { return x + 1; }\nint main(void) { return f(2); }\n")
     with pytest.raises(OptionError, match="clang inlines small functions, so write __attribute__"):
-        prepared(str(path), "torus:2x2")
+        compile_function(str(path), "torus:2x2")
 
 
 #: The second loop needs an element of what the first one leaves, which the core has read in an earlier round.
@@ -168,13 +168,13 @@ def test_the_core_sees_what_launches_left_before_it_loads_a_live_in(tmp_path: Pa
     path.write_text(ROUNDS)
     compiled = compile_for_system(path, "rounds", "mesh:4x4", unroll="none", seed=1, effort=2000)
     ir = compile_to_ir(path)
-    plan = launchable(planned(compiled, None, always=True), ir)
+    plan = launchable(plan_launches(compiled, None, always=True), ir)
     block = array_sources(plan, ir, "").ir.split("\ngl.pre.1:")[1].split("\n\n")[0]
     assert block.index("call void @gl_sync()") < block.index(" = load ") < block.index("@gl_loop_1(")
 
 
 def test_an_image_is_asked_for_before_arrays_are_placed(compiled, source: Path):
-    plan = launchable(planned(compiled, None), compile_to_ir(source))
+    plan = launchable(plan_launches(compiled, None), compile_to_ir(source))
     text = array_sources(plan, compile_to_ir(source), "").c_files["loops.c"]
     assert text.index("gl_request(&image_0)") < text.index("gl_ready()") < text.index("gl_bind(")
 
@@ -188,7 +188,7 @@ void strides(const int *restrict x, int *restrict y, int n, int s) {
 """)
     compiled = compile_for_system(path, "strides", "mesh:4x4", seed=1, effort=2000)
     ir = compile_to_ir(path)
-    sources = array_sources(launchable(planned(compiled, None, always=True), ir), ir, "")
+    sources = array_sources(launchable(plan_launches(compiled, None, always=True), ir), ir, "")
     assert "int gl_loop_0(uint32_t n, uint32_t a0, uint32_t a1) {" in sources.c_files["loops.c"]
     assert "const uint32_t t0 = 4;" in sources.c_files["loops.c"]
     assert "const uint32_t t1 = 8;" in sources.c_files["loops.c"]

@@ -10,10 +10,10 @@ import pytest
 from tests.flow.system.generated_nests import ROOM, generated_nest
 
 from gridloom.errors import GridloomError
-from gridloom.flow.functions.compile import CompiledLoop, finished
+from gridloom.flow.functions.compile import CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import _variant
-from gridloom.flow.system.jam_ir import OUTER, TURNS, jammed
+from gridloom.flow.system.jam_ir import OUTER, TURNS, jam_nests
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.reader import read_module
@@ -57,7 +57,7 @@ SIZES = (
 
 def launched_nest(path: Path, effort: int = 3000):
     """The function with its nest, and nothing else, on an array; None where there is no nest on it."""
-    found = jammed(compile_to_ir(path), path, "f", 1)
+    found = jam_nests(compile_to_ir(path), path, "f", 1)
     if found is None:
         return None
     made = _variant(found.ir, (), found.left_over, "f", path, read_arch("torus:4x4"), {"effort": effort, "seed": 1},
@@ -65,7 +65,7 @@ def launched_nest(path: Path, effort: int = 3000):
     loops = [loop if loop.plan.loop.header.startswith(OUTER) else CompiledLoop(plan=loop.plan) for loop in made.loops]
     if not any(loop.mapping is not None for loop in loops):
         return None
-    return finished(made.program, made.signature, made.arch, loops, path)
+    return finish_function(made.program, made.signature, made.arch, loops, path)
 
 
 def launches_of(compiled, seed: int) -> int:
@@ -84,7 +84,7 @@ def nest_graph(tmp_path: Path, source: str, turns: bool = True):
     """The graph of the one nest that is told apart; without ``turns`` as if nothing were known of its inner loop."""
     path = tmp_path / "nest.c"
     path.write_text(source)
-    found = jammed(compile_to_ir(path), path, "f", 1)
+    found = jam_nests(compile_to_ir(path), path, "f", 1)
     assert found is not None
     program = program_of(read_module(found.ir, str(path)), "f", str(path), turns=found.turns if turns else {})
     return next(plan.graph.dfg for plan in program.loops if plan.loop.header.startswith(OUTER) and plan.is_nest)

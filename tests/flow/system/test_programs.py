@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gridloom.flow.functions.data import read_arguments
-from gridloom.flow.system.build import Sources, array_sources, launchable, linked, main_text
-from gridloom.flow.system.command import prepared, run_prepared
-from gridloom.flow.system.plan import planned
+from gridloom.flow.system.build import Sources, array_sources, launchable, link_program, main_text
+from gridloom.flow.system.command import compile_function, run_function
+from gridloom.flow.system.plan import plan_launches
 from gridloom.flow.system.run import _differences, ending
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
@@ -49,16 +49,22 @@ def _tools() -> None:
 def compiled(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("system") / "scale.c"
     path.write_text(FUNCTION)
-    return prepared(f"{path}:scale", "torus:2x2", seed=1, effort=2000)
+    return compile_function(f"{path}:scale", "torus:2x2", seed=1, effort=2000)
 
 
 def run(compiled):
-    return run_prepared(compiled, {"n": 900, "k": 5}, seed=1, always=True, run=True, files=False)[0]
+    return run_function(compiled, {"n": 900, "k": 5}, seed=1, always=True, run=True, files=False)[0]
 
 
 def test_a_program_with_its_own_main_prints_what_native_code_prints():
-    result, _ = run_prepared(prepared(str(EXAMPLE), "torus:2x2", seed=1, effort=5000), {}, seed=None, always=False,
-                             run=True, files=False)  # fmt: skip
+    result, _ = run_function(
+        compile_function(str(EXAMPLE), "torus:2x2", seed=1, effort=5000),
+        {},
+        seed=None,
+        always=False,
+        run=True,
+        files=False,
+    )
     assert result is not None and result.differences == ()
     assert result.output.startswith("sum ") and result.busy > 0
 
@@ -79,14 +85,14 @@ def program(compiled) -> tuple[Path, Sources]:
     arguments = read_arguments(compiled.signature, {"n": 900, "k": 5}, 1)
     path = Path(compiled.program.file)
     ir = compile_to_ir(path)
-    plan = launchable(planned(compiled, arguments, always=True), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
     return soc_program(plan.system), array_sources(plan, ir, main_text(compiled, arguments))
 
 
 def ended(program: tuple[Path, Sources], faults: Faults) -> str:
     """How the program ends with a fault, within the bound: the driver's words, or "" where it ends well."""
     simulation, sources = program
-    shown = run_soc(simulation, linked(sources, Path("scale.c")), faults=faults, limit=BOUND)
+    shown = run_soc(simulation, link_program(sources, Path("scale.c")), faults=faults, limit=BOUND)
     assert shown.status in (0, 3)
     return ending(shown) if shown.status else ""
 
@@ -130,7 +136,7 @@ def test_a_reset_in_the_middle_is_named(program):
 def test_streams_of_an_array_without_memory(tmp_path: Path):
     path = tmp_path / "streams.c"
     path.write_text(FUNCTION)
-    compiled = prepared(f"{path}:scale", "mesh:3x3", seed=1, effort=5000)
+    compiled = compile_function(f"{path}:scale", "mesh:3x3", seed=1, effort=5000)
     result = run(compiled)
     assert result.differences == () and result.streams and result.busy >= 900
 
@@ -138,14 +144,14 @@ def test_streams_of_an_array_without_memory(tmp_path: Path):
 def test_the_core_reads_no_stale_line_before_a_launch(tmp_path: Path):
     path = tmp_path / "rounds.c"
     path.write_text(ROUNDS)
-    compiled = prepared(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
+    compiled = compile_function(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
     arguments = read_arguments(compiled.signature, {"n": 400}, 3)
     ir = compile_to_ir(path)
-    plan = launchable(planned(compiled, arguments, always=True), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
     sources = array_sources(plan, ir, main_text(compiled, arguments))
     simulation = soc_program(plan.system)
-    left = run_soc(simulation, linked(sources, path))
+    left = run_soc(simulation, link_program(sources, path))
     assert _differences(compiled, arguments, left) == []
     # Without the call the core multiplies by what its cache has held since the round before.
     without = replace(sources, ir=sources.ir.replace("  call void @gl_sync()\n", ""))
-    assert _differences(compiled, arguments, run_soc(simulation, linked(without, path))) != []
+    assert _differences(compiled, arguments, run_soc(simulation, link_program(without, path))) != []

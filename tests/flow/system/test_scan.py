@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.flow.functions.compile import CompiledLoop, finished
+from gridloom.flow.functions.compile import CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import SEARCHED, compile_for_system
-from gridloom.flow.system.scan_ir import LEAST, SCAN, TRIED, scanned
+from gridloom.flow.system.scan_ir import LEAST, SCAN, TRIED, insert_scans
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import read_signature
 from gridloom.frontend.c.llvm.driver import compile_to_ir
@@ -56,7 +56,7 @@ int f(int *restrict x, int n, int t) {
 def scanned_file(tmp_path: Path, source: str):
     path = tmp_path / "search.c"
     path.write_text(source)
-    return path, scanned(compile_to_ir(path), path, "f")
+    return path, insert_scans(compile_to_ir(path), path, "f")
 
 
 @pytest.mark.parametrize("source", [ABOVE, UNEQUAL])
@@ -65,7 +65,7 @@ def test_a_search_finds_what_the_source_finds(tmp_path: Path, source: str):
     assert found is not None and SCAN in found.ir
     program = replace(program_of(read_module(found.ir, str(path)), "f", str(path)), ir=found.ir)
     loops = [CompiledLoop(plan=plan) for plan in program.loops]
-    compiled = finished(program, read_signature(path, "f"), read_arch("mesh:2x2"), loops, path)
+    compiled = finish_function(program, read_signature(path, "f"), read_arch("mesh:2x2"), loops, path)
     size = 5 * LEAST
     places = (0, TRIED - 1, TRIED, TRIED + 1, 9 * TRIED - 1, 9 * TRIED, size - 1, None)
     for n in (0, 1, LEAST - 1, LEAST, size):

@@ -16,8 +16,8 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.frontend.c.arrays import initial_bytes
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Module
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.ir import Constant, Function, Global, GlobalAddress, Instruction, IrModule, IrParameter
+from gridloom.frontend.c.llvm.layout import DataLayout
 
 MAX_STEPS = 2_000_000
 #: What streams bring for an element that the loop does not touch.
@@ -80,7 +80,7 @@ class Touch:
 class Machine:
     """Executes a function; with a loop, its graph stands in for the loop's blocks."""
 
-    module: Module
+    module: IrModule
     function: Function
     memory: Memory
     loop: CLoop | None = None
@@ -92,7 +92,7 @@ class Machine:
     observe: object = None
 
     def run(self, arguments: dict[str, object]) -> int | None:
-        layout = Layout(self.module.structs)
+        layout = DataLayout(self.module.structs)
         for name, variable in self.module.globals.items():
             image = initial_bytes(variable, layout)
             self.memory.objects.setdefault(name, bytearray(image or layout.size(variable.contents_type)))
@@ -167,7 +167,7 @@ class Machine:
             if isinstance(value, Instruction) and loop.region.contains(value):
                 value = value.operands[value.incoming.index(previous)]
             number = self.value(env, value)
-            if isinstance(value, Argument) and value.unsigned:
+            if isinstance(value, IrParameter) and value.unsigned:
                 number &= (1 << bits_of(value.type)) - 1
             stimulus.liveins |= loop.words_of(name, number)
         starts = {array.name: self.base_of(env, array.base) for array in loop.arrays}
@@ -261,7 +261,7 @@ class Machine:
         if item.opcode == "alloca":
             name = f"local {item.name}"
             kind = item.text.partition("alloca ")[2].partition(", align")[0]
-            self.memory.objects[name] = bytearray(Layout(self.module.structs).size(kind))
+            self.memory.objects[name] = bytearray(DataLayout(self.module.structs).size(kind))
             return name, 0
         if item.opcode == "getelementptr":
             return self.step(item, operands)
@@ -274,7 +274,7 @@ class Machine:
         return self.arithmetic(item, operands)
 
     def step(self, item, operands):
-        layout = Layout(self.module.structs)
+        layout = DataLayout(self.module.structs)
         base, offset = operands[0]
         kind = item.source_type
         offset += operands[1] * layout.size(kind)

@@ -13,7 +13,7 @@ from tests.frontend.c.ir_machine import Machine, Memory, pattern, wrap
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.frontend import COptions, pick
 from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.reader import read_module
 
 _CTYPES = {"i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "float": ctypes.c_float,
@@ -34,7 +34,7 @@ def native_library(*paths: Path) -> ctypes.CDLL:
 
 
 @cache
-def compiled(path: Path) -> Module:
+def compiled(path: Path) -> IrModule:
     """The file's IR, compiled once."""
     return read_module(compile_to_ir(path), str(path))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridloom.frontend.c.llvm.ir import Constant, Instruction
-from gridloom.frontend.c.trips import Counter, last_visit, signed
+from gridloom.frontend.c.trips import LoopCounter, last_visit, read_signed
 from gridloom.frontend.c.trips import Test as Comparison
 
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -21,7 +21,7 @@ def _counted(predicate: str, swapped: bool, stops: bool, start: int, step: int, 
     """The visit by counting, for at most 5000 visits."""
     mask = (1 << bits) - 1
     for visit in range(5000):
-        a, b = signed(start + visit * step, bits), bound
+        a, b = read_signed(start + visit * step, bits), bound
         if predicate[0] == "u":
             a, b = a & mask, b & mask
         if _HOLDS[predicate[-2:]](*((b, a) if swapped else (a, b))) == stops:
@@ -29,11 +29,11 @@ def _counted(predicate: str, swapped: bool, stops: bool, start: int, step: int, 
     return None
 
 
-def _counter(kind: str, start: int, step: int) -> Counter:
+def _counter(kind: str, start: int, step: int) -> LoopCounter:
     """A counter that is tested itself."""
     phi = Instruction("i", kind, "phi", "", "body")
     following = Instruction("next", kind, "add", "", "body", operands=[phi, Constant(kind, step)])
-    return Counter(phi, Constant(kind, start), following, phi, step)
+    return LoopCounter(phi, Constant(kind, start), following, phi, step)
 
 
 @given(
@@ -44,7 +44,7 @@ def _counter(kind: str, start: int, step: int) -> Counter:
 def test_wide_counters_are_solved_as_they_count(
     predicate: str, swapped: bool, stops: bool, start: int, step: int, bound: int, bits: int, shift: int
 ) -> None:
-    start, bound = signed(start + shift, bits), signed(bound + shift, bits)
+    start, bound = read_signed(start + shift, bits), read_signed(bound + shift, bits)
     kind = f"i{bits}"
     found = last_visit(Comparison(predicate, swapped, stops), _counter(kind, start, step), Constant(kind, bound))
     expected = _counted(predicate, swapped, stops, start, step, bound, bits)

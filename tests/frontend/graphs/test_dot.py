@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.frontend.conftest import CGRA_BENCH, ELASTIC, GENMAP, NEOSA, OURS
 
 import gridloom as gl
-from gridloom.dfg import Array, Dfg, DfgBuilder, Edge, Node
+from gridloom.dfg import Dfg, DfgBuilder, Edge, MemoryArray, Node
 from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.graphs import dot, dot_syntax, dot_writer
 
@@ -282,7 +282,7 @@ def graphs(draw: st.DrawFn) -> Dfg:
                 room=draw(st.none() | st.just(4)),
             )
         )  # fmt: skip
-    arrays = tuple(Array(name=name, length=4) for name in draw(st.lists(TEXT, max_size=2, unique=True)))
+    arrays = tuple(MemoryArray(name=name, length=4) for name in draw(st.lists(TEXT, max_size=2, unique=True)))
     return Dfg(
         name=draw(TEXT), domain="opaque", nodes=tuple(nodes), edges=tuple(found), arrays=arrays, notes=draw(TEXT)
     )

@@ -8,7 +8,7 @@ import pytest
 
 from gridloom.errors import OptionError
 from gridloom.flow.inputs import read_source
-from gridloom.frontend.loops.source_name import SourceName, check_saved, split
+from gridloom.frontend.loops.source_name import SourceName, check_saved_sources, split
 from gridloom.frontend.loops.spec import is_loop, parse
 from gridloom.frontend.source import load_source, names_module
 
@@ -58,6 +58,6 @@ def test_python_without_consent_is_not_executed(tmp_path, read, text):
 
 def test_a_saved_name_needs_the_users_own(tmp_path):
     file = str(tmp_path / "k.py")
-    check_saved([f"{file}:f", "kernel:fir", "fir.c"], [file], "suite.yaml")
+    check_saved_sources([f"{file}:f", "kernel:fir", "fir.c"], [file], "suite.yaml")
     with pytest.raises(OptionError, match="which is Python and would be executed; allow that with --source FILE"):
-        check_saved([f"{file}:f"], [], "suite.yaml")
+        check_saved_sources([f"{file}:f"], [], "suite.yaml")

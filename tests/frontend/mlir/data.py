@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridloom.frontend.mlir.compile import parameters_of
-from gridloom.frontend.mlir.signatures import Parameter
+from gridloom.frontend.mlir.signatures import MlirParameter
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mlir"
 DTYPES = {"i1": "u1", "i8": "i1", "i16": "i2", "i32": "i4", "index": "i4", "f32": "f4"}
@@ -18,7 +18,7 @@ OPEN = {"x": 15, "y": 12}
 
 
 @cache
-def parameters(path: Path, function: str, singles: bool) -> tuple[Parameter, ...]:
+def parameters(path: Path, function: str, singles: bool) -> tuple[MlirParameter, ...]:
     return tuple(parameters_of(path, function, singles=singles))
 
 

@@ -17,7 +17,7 @@ from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.mlir import compile_to_ir
 from gridloom.frontend.mlir.jit import execute
-from gridloom.frontend.mlir.source_text import functions_of, modernised
+from gridloom.frontend.mlir.source_text import functions_of, modernise_text
 
 FILES = sorted(path.stem for path in EXAMPLES.glob("*.mlir"))
 #: Read with f64=f32.
@@ -34,7 +34,7 @@ def loops(path: Path) -> tuple[LoopReport, ...]:
 def check(stem: str, seed: int) -> int:
     """Run a function with each of its loops as a graph in turn; the number of loops that there were."""
     path = EXAMPLES / f"{stem}.mlir"
-    function = next(row.name for row in functions_of(modernised(path.read_text())) if row.has_body)
+    function = next(row.name for row in functions_of(modernise_text(path.read_text())) if row.has_body)
     singles = stem in DOUBLES
     given = arguments(path, function, seed, singles=singles)
     (expected,) = execute(path, function, [given], singles=singles)

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from gridloom.frontend.mlir.naming import named
+from gridloom.frontend.mlir.naming import name_values
 
 SOURCE = "func.func @f(%x: i32) -> i32 {\n  %first = arith.addi %x, %x : i32\n  %second = arith.muli %x, %x : i32\n}\n"
 IR = """\
@@ -41,7 +41,7 @@ define i32 @f(i32 %0) !dbg !3 {
 
 
 def test_values_after_an_instruction_of_several_lines_have_their_own_names() -> None:
-    text = named(IR, SOURCE, {"f": ["x"]}, "f.mlir")
+    text = name_values(IR, SOURCE, {"f": ["x"]}, "f.mlir")
     assert "%first = add i32 %x, %x" in text
     assert "%second = mul i32" in text
     assert "add i32 %first, 1\n" in text

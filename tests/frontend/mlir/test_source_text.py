@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.frontend.mlir.source_text import functions_of, modernised, unreachable, value_name, without
+from gridloom.frontend.mlir.source_text import functions_of, modernise_text, unreachable, value_name, without
 
 PROGRAM = """\
 module attributes {dlti.dl_spec = #dlti.dl_spec<#dlti.dl_entry<"dlti.endianness", "{">>, "a.b" = "}"} {
@@ -37,14 +37,14 @@ def test_parameters_that_are_numbers_get_names():
 
 
 def test_the_module_around_functions_is_blanked_and_lines_stay():
-    text = modernised(PROGRAM)
+    text = modernise_text(PROGRAM)
     assert text.splitlines()[0].strip() == text.splitlines()[-1].strip() == ""
     assert text.splitlines()[1:-1] == PROGRAM.splitlines()[1:-1]
 
 
 def test_functions_of_several_modules_become_those_of_one():
     text = "module {\n  func.func @f() { return }\n} loc(#loc)\nmodule @m {\n  func.func @g() { return }\n}\n"
-    assert " ".join(modernised(text).split()) == "func.func @f() { return } func.func @g() { return }"
+    assert " ".join(modernise_text(text).split()) == "func.func @f() { return } func.func @g() { return }"
 
 
 def test_strings_of_a_host_are_blanked():
@@ -53,7 +53,7 @@ def test_strings_of_a_host_are_blanked():
         "llvm.mlir.global external @stderr() : !llvm.ptr<struct<(i32, ptr<i8>)>> {\n  llvm.return\n}\n"
         "func.func @f() { return }\n"
     )
-    assert " ".join(modernised(text).split()) == "func.func @f() { return }"
+    assert " ".join(modernise_text(text).split()) == "func.func @f() { return }"
 
 
 def test_a_function_needs_itself_and_what_it_calls():
@@ -81,7 +81,7 @@ def test_a_function_that_is_left_out_leaves_its_lines():
 )
 def test_ops_of_the_old_dialect_get_their_new_names(old: str, new: str):
     head = "func @f() {\n  "
-    assert modernised(head + old + "\n}\n") == f"func.{head}{new}\n}}\n"
+    assert modernise_text(head + old + "\n}\n") == f"func.{head}{new}\n}}\n"
 
 
 @pytest.mark.parametrize(

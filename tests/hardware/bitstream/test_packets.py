@@ -15,7 +15,7 @@ from tests.random_cases import legal_mappings
 
 from gridloom.archs import build
 from gridloom.errors import MappingError, OptionError
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.bitstream.files import disassemble, load_bits, read_bits, to_binary, to_hex
 from gridloom.hardware.bitstream.packets import Fields, Packet, UnitFields, difference, pack, size, unpack
 from gridloom.hardware.parameters import HardwareParameters, parse_parameters
@@ -89,7 +89,7 @@ def test_bits_of_mappings_survive_a_round_trip(style: str) -> None:
         if mapping.arch.spec.get("level") == "paper":
             continue
         configuration = configure(mapping)
-        hardware = Hardware(mapping.arch, fitted(configuration))
+        hardware = Hardware(mapping.arch, fit_parameters(configuration))
         fields = encode(configuration, hardware, {"k": 7, "v": -3})
         packets = pack(hardware, fields)
         assert plain(unpack(hardware, packets)) == plain(fields)
@@ -98,7 +98,7 @@ def test_bits_of_mappings_survive_a_round_trip(style: str) -> None:
 
 def test_partial_reconfiguration_holds_the_packets_of_the_named_tiles() -> None:
     configuration = configure(hand_mappings.mesh_fifo_2())
-    hardware = Hardware(configuration.arch, fitted(configuration))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration))
     fields = encode(configuration, hardware)
     whole = pack(hardware, fields)
     part = pack(hardware, fields, only=["pe_1_1"])
@@ -111,7 +111,7 @@ def test_partial_reconfiguration_holds_the_packets_of_the_named_tiles() -> None:
 
 def test_the_difference_of_two_configurations_is_what_changed() -> None:
     first, second = (configure(m) for m in (hand_mappings.mesh_fifo_2(), hand_mappings.mesh_fifo_split()))
-    hardware = Hardware(first.arch, fitted(second, fitted(first)))
+    hardware = Hardware(first.arch, fit_parameters(second, fit_parameters(first)))
     old, new = (pack(hardware, encode(c, hardware)) for c in (first, second))
     changed = difference(old, new)
     names = {unit.id: unit.name for unit in hardware.units}
@@ -128,7 +128,7 @@ def test_the_size_is_that_of_all_memories() -> None:
 
 def test_disassembly_names_ops_wires_and_values() -> None:
     configuration = configure(hand_mappings.mesh_fifo_2())
-    hardware = Hardware(configuration.arch, fitted(configuration))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration))
     text = disassemble(hardware, pack(hardware, encode(configuration, hardware)))
     assert "pe_1_1\n  slot 0: add, from round 4, in0 2 cycles late, write\n" in text
     assert "    pe_0_1>pe_0_2 <- pe_0_0>pe_0_1 1 late\n" in text
@@ -149,7 +149,7 @@ def test_a_fifo_that_is_too_short_is_named() -> None:
 
 def test_an_op_that_the_hardware_lacks_is_named() -> None:
     configuration = configure(hand_mappings.mesh_fifo_2())
-    hardware = Hardware(configuration.arch, fitted(configuration, HardwareParameters(ops=("add",))))
+    hardware = Hardware(configuration.arch, fit_parameters(configuration, HardwareParameters(ops=("add",))))
     with pytest.raises(MappingError, match=r"^node 'c': op 'mul' is not in the function unit of tile 'pe_1_2'$"):
         encode(configuration, hardware)
 
@@ -164,7 +164,7 @@ def test_too_few_contexts_are_named() -> None:
 def test_uninterpreted_graphs_have_no_hardware() -> None:
     configuration = configure(legal_mappings("static", 1, mixed=True)[0])
     with pytest.raises(MappingError, match="is in domain 'opaque'; this hardware computes 'i32'"):
-        encode(configuration, Hardware(configuration.arch, fitted(configuration)))
+        encode(configuration, Hardware(configuration.arch, fit_parameters(configuration)))
 
 
 def test_bits_of_another_array_are_refused(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_ops_that_are_no_list_are_refused(ops: object) -> None:
 def test_late_slots_without_operands_raise_the_stages() -> None:
     configuration = configure(hand_mappings.mesh_fifo_2())
     late = [replace(slot, start=99) if not slot.operands else slot for slot in configuration.slots]
-    assert fitted(replace(configuration, slots=tuple(late))).stages == 100
+    assert fit_parameters(replace(configuration, slots=tuple(late))).stages == 100
 
 
 def test_an_access_that_the_hardware_does_not_make_is_refused() -> None:

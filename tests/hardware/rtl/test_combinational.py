@@ -12,7 +12,7 @@ from gridloom.archs.spec import build
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import MappingError
 from gridloom.flow.hardware import cosimulate_mapping, hardware_for
-from gridloom.hardware.bitstream.encode import encode, fitted
+from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.combinational import gated_at_source, looping
 from gridloom.hardware.rtl.generate import rtl_files, used_primitives
@@ -90,7 +90,7 @@ def test_tiles_of_rows_keep_no_words() -> None:
 
 def test_hardware_for_a_carried_value_keeps_its_initial_values() -> None:
     configuration = configure(carried())
-    parameters = fitted(configuration, HardwareParameters())
+    parameters = fit_parameters(configuration, HardwareParameters())
     assert parameters.carries
     assert "gl_values" in used_primitives(Hardware(configuration.arch, parameters))
     assert HardwareParameters.from_json(parameters.to_json()) == parameters

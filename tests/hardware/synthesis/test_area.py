@@ -12,13 +12,13 @@ from gridloom.flow.bench.area import bench_area, hardware_of
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.synthesis import yosys
-from gridloom.hardware.synthesis.area import FEATURES, Area, Synthesis, features, fit, measured
+from gridloom.hardware.synthesis.area import FEATURES, Area, Synthesis, features, fit, measure_cells
 
 needs_yosys = pytest.mark.skipif(not yosys.available(), reason="Yosys is not installed")
 
 
 def test_cells_have_the_areas_of_the_library() -> None:
-    found = measured({"$_NAND_": 10, "$_XOR_": 2, "$_DFF_P_": 3, "$_SDFFE_PP0P_": 1}, "gates")
+    found = measure_cells({"$_NAND_": 10, "$_XOR_": 2, "$_DFF_P_": 3, "$_SDFFE_PP0P_": 1}, "gates")
     assert found.logic == pytest.approx(14)
     assert found.registers == pytest.approx(3 * 5.67 + 5.67 + 2.33 + 1.33)
     assert found.flip_flops == 4
@@ -27,14 +27,14 @@ def test_cells_have_the_areas_of_the_library() -> None:
 
 def test_a_cell_of_unknown_size_is_an_error() -> None:
     with pytest.raises(SimulationError, match=r"yosys uses cell '\$_DLATCH_P_', whose area is not known"):
-        measured({"$_DLATCH_P_": 1}, "gates")
+        measure_cells({"$_DLATCH_P_": 1}, "gates")
     with pytest.raises(SimulationError, match="yosys uses cell 'RAMB36E1', whose area is not known"):
-        measured({"RAMB36E1": 1}, "xilinx")
+        measure_cells({"RAMB36E1": 1}, "xilinx")
 
 
 def test_multiplier_blocks_of_an_fpga_are_counted_apart() -> None:
-    assert measured({"LUT6": 5, "FDRE": 2, "CARRY4": 3, "DSP48E1": 2}, "xilinx") == Area(5, 2, 2, 2)
-    assert measured({"MISTRAL_ALUT6": 5, "MISTRAL_FF": 2, "MISTRAL_MUL27X27": 1}, "intel") == Area(10, 2, 2, 1)
+    assert measure_cells({"LUT6": 5, "FDRE": 2, "CARRY4": 3, "DSP48E1": 2}, "xilinx") == Area(5, 2, 2, 2)
+    assert measure_cells({"MISTRAL_ALUT6": 5, "MISTRAL_FF": 2, "MISTRAL_MUL27X27": 1}, "intel") == Area(10, 2, 2, 1)
     assert Area(1, 1, 1, 2).times(3) + Area(0, 0, 0, 1) == Area(3, 3, 3, 7)
 
 

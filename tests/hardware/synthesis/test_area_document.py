@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.explore.hardware import fitted
+from gridloom.explore.hardware import load_hardware_model
 from gridloom.flow.bench.area import hardware_of
 from gridloom.hardware.synthesis import yosys
 from gridloom.hardware.synthesis.area import Synthesis, Target
@@ -59,6 +59,6 @@ def test_overhead_of_chess_is_that_of_the_page(target: Target, name: str) -> Non
 
 
 def test_errors_of_the_shipped_model_are_those_of_the_pages() -> None:
-    area = fitted()["area"]
+    area = load_hardware_model()["area"]
     assert f"fitted to {area['units']} units" in EXPLORE.replace("\n", " ")
     assert f"{100 * area['error']:.1f} %" in EXPLORE

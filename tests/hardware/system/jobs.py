@@ -8,7 +8,7 @@ from functools import cache
 import gridloom as gl
 from gridloom.archs.spec import build
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.hardware.bitstream.encode import fitted
+from gridloom.hardware.bitstream.encode import fit_parameters
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.system.image import Image, image_of
@@ -58,7 +58,7 @@ def configuration_of(factor: int, arch: str) -> Configuration:
 def small_system(arch: str = "torus:2x2") -> System:
     parameters = HardwareParameters(values=8, memory_words=256, contexts=8, liveouts=True)
     for factor in (3, 11):
-        parameters = fitted(configuration_of(factor, arch), parameters)
+        parameters = fit_parameters(configuration_of(factor, arch), parameters)
     return System(Hardware(build(arch), parameters), SystemParameters(banks=2, rows=256, liveouts=4))
 
 

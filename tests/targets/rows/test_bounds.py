@@ -16,10 +16,10 @@ from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import DfgBuilder
 from gridloom.mapping.model import Failure
-from gridloom.targets.rows.bounds import columns_needed, heard_in_row, register_rows, row_windows, upon
+from gridloom.targets.rows.bounds import count_columns, heard_in_row, register_rows, row_windows, upon
 from gridloom.targets.rows.families import genmap as genmap_arch
 from gridloom.targets.rows.mappers.problem import CONST, OP, RowGraph, flatten
-from gridloom.targets.rows.mappers.screening import counted, low_constants, screen, too_high
+from gridloom.targets.rows.mappers.screening import low_constants, screen, screen_by_counts, too_high
 from gridloom.targets.rows.mappers.search import FIT, TURNS, Starts, narrowest, seed_of
 
 
@@ -72,10 +72,10 @@ def test_an_operand_that_is_read_twice_is_one_wire() -> None:
 
 
 def test_columns_make_room_from_every_row_on() -> None:
-    assert columns_needed([0, 0, 1, 1], 2) == 2
-    assert columns_needed([0, 1, 1, 1], 2) == 3
-    assert columns_needed([0, 1, 2], 2) is None
-    assert columns_needed([], 2) == 0
+    assert count_columns([0, 0, 1, 1], 2) == 2
+    assert count_columns([0, 1, 1, 1], 2) == 3
+    assert count_columns([0, 1, 2], 2) is None
+    assert count_columns([], 2) == 0
 
 
 @settings(max_examples=40, deadline=None)
@@ -106,7 +106,7 @@ def test_no_search_maps_what_the_rows_refuse(seed: int, ops: int, near: int) -> 
     assume(height > 1)
     arch = build(f"vpcma:{height - 1}x{ops}")
     graph = flatten(dfg, arch)
-    assert counted(graph, arch, arch.cols) is None
+    assert screen_by_counts(graph, arch, arch.cols) is None
     assert too_high(graph, arch, arch.cols) is not None
     starts, go = Starts(graph, arch), np.zeros(1, dtype=np.uint8)
     for k, heat in product(range(2), TURNS):

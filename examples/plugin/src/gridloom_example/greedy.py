@@ -22,7 +22,7 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings, origin
 
 
@@ -39,7 +39,7 @@ class GreedyConfig:
 
 def greedy(dfg: Dfg, arch: Arch, config: GreedyConfig, budget: Budget) -> Mapping | Failure:
     """A mapping onto a static grid, or why there is none; placing a node counts as one move."""
-    refuse_unsuited("greedy", dfg, arch)
+    check_suits("greedy", dfg, arch)
     clock = budget.start().prepared()
     best: _Try | None = None
     reason = "no try was made"

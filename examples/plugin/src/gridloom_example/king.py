@@ -12,7 +12,7 @@ from typing import Any
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.parts.grid import add_pe
-from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
+from gridloom.archs.spec import check_latency, check_range, check_size, finish_array, parameters
 
 _CLASSES = ("alu", "mul", "div", "fp", "mem", "mem_data", "input", "output")
 _STEPS = tuple((r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if (r, c) != (0, 0))
@@ -48,7 +48,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     _add_links(builder, cells, p.operands)
     # The trait is what makes mappers for static grids take the array.
     size = (p.rows, p.cols)
-    return build_described(builder, spec, style="static", size=size, inputs="aligned", traits=frozenset({"grid"}))
+    return finish_array(builder, spec, style="static", size=size, inputs="aligned", traits=frozenset({"grid"}))
 
 
 def _add_links(builder: ArchBuilder, cells: list[tuple[int, int]], operands: int) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from gridloom.archs.described.draft import Cell, Draft, TileDraft
+from gridloom.archs.described.draft import ArrayDraft, Cell, TileDraft
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool
 from gridloom.archs.parts.crossbars import Link, add_ports, add_ways
 from gridloom.archs.parts.files import File, add_bus, add_file
@@ -18,7 +18,7 @@ from gridloom.archs.parts.grid import add_pe, add_spill
 from gridloom.errors import ArchError
 
 
-def assemble(draft: Draft, name: str, spec: Mapping[str, Any]) -> Arch:
+def assemble(draft: ArrayDraft, name: str, spec: Mapping[str, Any]) -> Arch:
     """Return the array of a draft. Linear in its arcs; ArchError where tiles contradict each other."""
     builder = ArchBuilder()
     _settle_banks(draft)
@@ -69,7 +69,7 @@ def traits_of(builder: ArchBuilder) -> frozenset[str]:
     return frozenset(name for name, holds in found.items() if holds)
 
 
-def _settle_banks(draft: Draft) -> None:
+def _settle_banks(draft: ArrayDraft) -> None:
     """Give tiles the latency of the slowest bank that they reach; ArchError for tiles that contradict the banks."""
     for cell, tile in draft.tiles.items():
         if not draft.banks or "mem" not in tile.classes:
@@ -92,7 +92,7 @@ def _settle_banks(draft: Draft) -> None:
         tile.latency = {**tile.latency, "mem": cycles, "mem_data": cycles}
 
 
-def _add_banks(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+def _add_banks(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> None:
     """Add the memory banks, each with the tiles that have memory access and reach it."""
     for bank in draft.banks:
         tiles = tuple(number[cell] for cell in bank.members if "mem" in draft.tiles[cell].classes)
@@ -108,7 +108,7 @@ def _tile_name(cell: Cell) -> str:
     return f"pe_{cell[0]}_{cell[1]}"
 
 
-def _add_tile(builder: ArchBuilder, draft: Draft, cell: Cell) -> None:
+def _add_tile(builder: ArchBuilder, draft: ArrayDraft, cell: Cell) -> None:
     """Add the tile of a place, with an output register that holds its value where the draft says so."""
     tile = draft.tiles[cell]
     classes = {*tile.classes, *(["route"] if tile.moves else [])}
@@ -135,7 +135,7 @@ def _fifos(tile: TileDraft, cell: Cell) -> dict[str, Any]:
     return {"fifo": deepest, "fifos": tile.fifos}
 
 
-def _add_buses(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> None:
+def _add_buses(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> None:
     """Add the buses; those that belong to one tile are numbered."""
     owned: Counter[Cell] = Counter()
     for bus in draft.buses:
@@ -145,7 +145,7 @@ def _add_buses(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> N
         owned[home] += 1
 
 
-def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> list[Link]:
+def _add_links(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> list[Link]:
     """Add the links; on static arrays also the crossbar arcs, which lead on to every tile but the one before.
 
     On modulo arrays with crossbars the links end at those.
@@ -169,7 +169,7 @@ def _add_links(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> l
     return links
 
 
-def _add_ports_of_links(builder: ArchBuilder, draft: Draft, links: list[Link]) -> None:
+def _add_ports_of_links(builder: ArchBuilder, draft: ArrayDraft, links: list[Link]) -> None:
     """Add a port with a register at the end of each link; ArchError for tiles that have a file beside them."""
     shared = {cell for file in draft.files for cell in file.members}
     for cell in draft.cells:
@@ -182,7 +182,7 @@ def _add_ports_of_links(builder: ArchBuilder, draft: Draft, links: list[Link]) -
         add_ports(builder, tile, [link for link in links if tile in link[:2]])
 
 
-def _add_crossbars(builder: ArchBuilder, draft: Draft, links: list[Link], files: dict[Cell, File]) -> None:
+def _add_crossbars(builder: ArchBuilder, draft: ArrayDraft, links: list[Link], files: dict[Cell, File]) -> None:
     """Add the crossbars: links lead to operands, to the tile's own registers and to other links."""
     shared = {cell for file in draft.files for cell in file.members}
     for tile, cell in enumerate(draft.cells):
@@ -190,7 +190,7 @@ def _add_crossbars(builder: ArchBuilder, draft: Draft, links: list[Link], files:
         add_ways(builder, tile, near, None if cell in shared else files.get(cell), draft.hops or 1)
 
 
-def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) -> dict[Cell, File]:
+def _add_registers(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> dict[Cell, File]:
     """Add the register files, those that tiles share, then those of single tiles; return that of each place."""
     shared = {cell: file.name for file in draft.files for cell in file.members}
     files: dict[Cell, File] = {}
@@ -217,7 +217,7 @@ def _add_registers(builder: ArchBuilder, draft: Draft, number: dict[Cell, int]) 
     return files
 
 
-def _add_memory(builder: ArchBuilder, draft: Draft, files: dict[Cell, File]) -> None:
+def _add_memory(builder: ArchBuilder, draft: ArrayDraft, files: dict[Cell, File]) -> None:
     """Add the memory to which values are spilled, the slots that load and store them, and the memory ports."""
     members = [k for k, tile in enumerate(builder.tiles) if "mem" in tile.classes]
     if not members:
@@ -230,7 +230,7 @@ def _add_memory(builder: ArchBuilder, draft: Draft, files: dict[Cell, File]) -> 
     _add_ports(builder, draft, members)
 
 
-def _add_ports(builder: ArchBuilder, draft: Draft, members: list[int]) -> None:
+def _add_ports(builder: ArchBuilder, draft: ArrayDraft, members: list[int]) -> None:
     """Add a pool for each memory port, which says how many tiles access memory through it in one cycle."""
     for name, capacity, cells in _ports(draft):
         tiles = tuple(k for k in members if (builder.tiles[k].row, builder.tiles[k].col) in cells)
@@ -238,7 +238,7 @@ def _add_ports(builder: ArchBuilder, draft: Draft, members: list[int]) -> None:
             builder.pools.append(Pool(name=name, capacity=capacity, tiles=tiles, classes=frozenset({"mem"})))
 
 
-def _ports(draft: Draft) -> list[tuple[str, int, set[Cell]]]:
+def _ports(draft: ArrayDraft) -> list[tuple[str, int, set[Cell]]]:
     """Return the name, the capacity and the places of every memory port."""
     if not isinstance(draft.ports, str):
         return [(port.name, port.capacity, set(port.members)) for port in draft.ports]

@@ -87,7 +87,7 @@ class BankDraft:
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class ArrayDraft:
     """What a description has said of an array so far."""
 
     style: Literal["static", "modulo"]
@@ -119,7 +119,7 @@ class Draft:
         return [(r, c) for r in range(self.rows) for c in range(self.cols)]
 
 
-def empty_draft(style: Literal["static", "modulo"], rows: int, cols: int) -> Draft:
+def empty_draft(style: Literal["static", "modulo"], rows: int, cols: int) -> ArrayDraft:
     """Return a draft without links, whose tiles have everything that a tile of the style has by default."""
     static = style == "static"
     classes = {*COMPUTES, *MEMORY, *(PORTS if static else ())}
@@ -129,7 +129,7 @@ def empty_draft(style: Literal["static", "modulo"], rows: int, cols: int) -> Dra
         for r in range(rows)
         for c in range(cols)
     }
-    return Draft(
+    return ArrayDraft(
         style=style,
         rows=rows,
         cols=cols,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
 from gridloom.archs.described.assembly import assemble
-from gridloom.archs.described.draft import Draft, empty_draft
-from gridloom.archs.described.keys import joined, mapping_at, number_at, word_at
+from gridloom.archs.described.draft import ArrayDraft, empty_draft
+from gridloom.archs.described.keys import join_keys, mapping_at, number_at, word_at
 from gridloom.archs.described.links import add_links
 from gridloom.archs.described.sharing import read_buses, read_bypass, read_files, read_memory
 from gridloom.archs.described.tile_entries import refine_tiles
@@ -43,48 +43,50 @@ def build(spec: Mapping[str, Any]) -> Arch:
     return assemble(draft, f"array:{draft.rows}x{draft.cols}", spec)
 
 
-def _draft(data: dict[str, Any], key: str) -> Draft:
+def _draft(data: dict[str, Any], key: str) -> ArrayDraft:
     """Return the draft that a description makes, on top of the array that it extends."""
     draft = _extended(data, key) if "extends" in data else _fresh(data, key)
     if "links" in data:
-        add_links(draft, data["links"], joined(key, "links"))
+        add_links(draft, data["links"], join_keys(key, "links"))
     elif "extends" not in data:
-        add_links(draft, "mesh", joined(key, "links"))
+        add_links(draft, "mesh", join_keys(key, "links"))
     if "inputs" in data:
         known = ("aligned", "skewed") if draft.style == "static" else ("free",)
-        draft.inputs = cast(Literal["aligned", "skewed", "free"], word_at(data["inputs"], joined(key, "inputs"), known))
+        draft.inputs = cast(
+            Literal["aligned", "skewed", "free"], word_at(data["inputs"], join_keys(key, "inputs"), known)
+        )
     if "live_ins" in data:
         known = ("immediate",) if draft.style == "static" else ("immediate", "registers")
-        word = word_at(data["live_ins"], joined(key, "live_ins"), known)
+        word = word_at(data["live_ins"], join_keys(key, "live_ins"), known)
         draft.live_ins = cast(Literal["immediate", "registers"], word)
     if "word" in data:
-        draft.word = number_at(data["word"], joined(key, "word"), 2, 32)
+        draft.word = number_at(data["word"], join_keys(key, "word"), 2, 32)
     if "loop_levels" in data:
-        draft.loop_levels = number_at(data["loop_levels"], joined(key, "loop_levels"), 0, MAX_LEVELS)
+        draft.loop_levels = number_at(data["loop_levels"], join_keys(key, "loop_levels"), 0, MAX_LEVELS)
     if "bypass" in data:
-        read_bypass(draft, data["bypass"], joined(key, "bypass"))
+        read_bypass(draft, data["bypass"], join_keys(key, "bypass"))
     for name, reader in _READERS.items():
         if name in data:
-            reader(draft, data[name], joined(key, name))
+            reader(draft, data[name], join_keys(key, name))
     return draft
 
 
-def _fresh(data: dict[str, Any], key: str) -> Draft:
+def _fresh(data: dict[str, Any], key: str) -> ArrayDraft:
     """Return an empty draft of the style and the size that a description says."""
-    style = word_at(data.get("style", "modulo"), joined(key, "style"), ("static", "modulo"))
+    style = word_at(data.get("style", "modulo"), join_keys(key, "style"), ("static", "modulo"))
     for side in ("rows", "cols"):
         if side not in data:
-            raise ArchError(f"{joined(key, side)}: an array needs this key, or the array that it extends")
-    rows, cols = (number_at(data[side], joined(key, side), 1, MAX_SIDE) for side in ("rows", "cols"))
+            raise ArchError(f"{join_keys(key, side)}: an array needs this key, or the array that it extends")
+    rows, cols = (number_at(data[side], join_keys(key, side), 1, MAX_SIDE) for side in ("rows", "cols"))
     return empty_draft(cast(Literal["static", "modulo"], style), rows, cols)
 
 
-def _extended(data: dict[str, Any], key: str) -> Draft:
+def _extended(data: dict[str, Any], key: str) -> ArrayDraft:
     """Return the draft of the array that a description extends; ArchError where the two contradict each other."""
     from gridloom.archs.described.writing import describe_by_tile
     from gridloom.archs.spec import build_spec, parse_string
 
-    at, base = joined(key, "extends"), data["extends"]
+    at, base = join_keys(key, "extends"), data["extends"]
     if not isinstance(base, str | Mapping):
         raise ArchError(f"{at}: expected an ARCH such as torus:4x4, or a YAML file, found {base!r}")
     try:
@@ -100,5 +102,5 @@ def _extended(data: dict[str, Any], key: str) -> Draft:
     draft = _draft({k: v for k, v in described.items() if k != "family"}, "")
     for name, found in (("style", draft.style), ("rows", draft.rows), ("cols", draft.cols)):
         if name in data and data[name] != found:
-            raise ArchError(f"{joined(key, name)}: {arch.name!r}, which is extended, has {found!r}; leave it out")
+            raise ArchError(f"{join_keys(key, name)}: {arch.name!r}, which is extended, has {found!r}; leave it out")
     return draft

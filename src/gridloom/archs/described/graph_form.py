@@ -17,7 +17,7 @@ from gridloom.archs.described.keys import (
     count_at,
     entries_at,
     flag_at,
-    joined,
+    join_keys,
     mapping_at,
     name_at,
     number_at,
@@ -176,25 +176,25 @@ def _words(value: Any, key: str, known: Any) -> list[str]:
 def _tile(entry: Any, key: str) -> Tile:
     """Return the tile of an entry."""
     data = mapping_at(entry, _TILE_KEYS, key, "a tile")
-    record: dict[str, Any] = {"name": name_at(data.get("name"), joined(key, "name"))}
+    record: dict[str, Any] = {"name": name_at(data.get("name"), join_keys(key, "name"))}
     for side in ("row", "col"):
-        record[side] = number_at(data.get(side), joined(key, side), -1024, 2048)
-    record["classes"] = frozenset(_words(data.get("ops", []), joined(key, "ops"), OP_CLASSES))
+        record[side] = number_at(data.get(side), join_keys(key, side), -1024, 2048)
+    record["classes"] = frozenset(_words(data.get("ops", []), join_keys(key, "ops"), OP_CLASSES))
     if "kind" in data:
-        record["kind"] = word_at(data["kind"], joined(key, "kind"), _TILE_KINDS)
+        record["kind"] = word_at(data["kind"], join_keys(key, "kind"), _TILE_KINDS)
     for name, low in (("latency", 0), ("occupancy", 1)):
         if name in data:
-            table = mapping_at(data[name], ("*", *OP_CLASSES), joined(key, name), name)
-            record[name] = {k: number_at(v, joined(joined(key, name), k), low, 1024) for k, v in table.items()}
+            table = mapping_at(data[name], ("*", *OP_CLASSES), join_keys(key, name), name)
+            record[name] = {k: number_at(v, join_keys(join_keys(key, name), k), low, 1024) for k, v in table.items()}
     for name, (low, high) in _BOUNDS.items():
         if name in data:
             limited = None if name == "operands" else "no limit"
-            record[name] = count_at(data[name], joined(key, name), low, high, none=limited)
+            record[name] = count_at(data[name], join_keys(key, name), low, high, none=limited)
     if "fifos" in data:
-        listed = entries_at(data["fifos"], joined(key, "fifos"))
+        listed = entries_at(data["fifos"], join_keys(key, "fifos"))
         record["fifos"] = tuple(count_at(depth, at, 0, _LARGE, none="no limit") for at, depth in listed)
     if "buffer" in data:
-        record["buffer"] = number_at(data["buffer"], joined(key, "buffer"), 0, _LARGE)
+        record["buffer"] = number_at(data["buffer"], join_keys(key, "buffer"), 0, _LARGE)
     return Tile(**record)
 
 
@@ -203,16 +203,16 @@ def _add_resource(builder: ArchBuilder, tiles: dict[str, int], entry: Any, key: 
     data = mapping_at(entry, _RESOURCE_KEYS, key, "a resource")
     tile = data.get("tile")
     if tile is not None and tile not in tiles:
-        raise ArchError(f"{joined(key, 'tile')}: no tile is called {tile!r}; {suggestion(tile, tiles)}")
+        raise ArchError(f"{join_keys(key, 'tile')}: no tile is called {tile!r}; {suggestion(tile, tiles)}")
     group = data.get("group")
     try:
         builder.add(
-            name_at(data.get("name"), joined(key, "name")),
-            _KINDS[word_at(data.get("kind"), joined(key, "kind"), _KINDS)],
+            name_at(data.get("name"), join_keys(key, "name")),
+            _KINDS[word_at(data.get("kind"), join_keys(key, "kind"), _KINDS)],
             -1 if tile is None else tiles[tile],
-            position=number_at(data.get("position", 0), joined(key, "position"), 0, 1 << 20),
-            capacity=number_at(data.get("capacity", 1), joined(key, "capacity"), 0, 1 << 20),
-            group=None if group is None else _resource(builder, group, joined(key, "group")),
+            position=number_at(data.get("position", 0), join_keys(key, "position"), 0, 1 << 20),
+            capacity=number_at(data.get("capacity", 1), join_keys(key, "capacity"), 0, 1 << 20),
+            group=None if group is None else _resource(builder, group, join_keys(key, "group")),
         )
     except ArchError as error:
         raise error if error.message.startswith(key) else ArchError(f"{key}: {error.message}") from None
@@ -241,8 +241,8 @@ def _setting(entry: Any, key: str) -> Setting:
     """Return the setting of an entry."""
     data = mapping_at(entry, ("name", "length", "summary"), key, "a setting")
     return Setting(
-        name=name_at(data.get("name"), joined(key, "name")),
-        length=number_at(data.get("length"), joined(key, "length"), 0, 1 << 20),
+        name=name_at(data.get("name"), join_keys(key, "name")),
+        length=number_at(data.get("length"), join_keys(key, "length"), 0, 1 << 20),
         summary=str(data.get("summary", "")),
     )
 
@@ -251,35 +251,35 @@ def _add_shared(builder: ArchBuilder, tiles: dict[str, int], graph: dict[str, An
     """Add the pools, the banks and the register files."""
     for at, entry in entries_at(graph.get("pools", []), "graph.pools"):
         data = mapping_at(entry, ("name", "capacity", "tiles", "classes"), at, "a pool")
-        members = _words(data.get("tiles", []), joined(at, "tiles"), tiles)
+        members = _words(data.get("tiles", []), join_keys(at, "tiles"), tiles)
         builder.pools.append(
             Pool(
-                name=name_at(data.get("name"), joined(at, "name")),
-                capacity=number_at(data.get("capacity"), joined(at, "capacity"), 1, 1 << 20),
+                name=name_at(data.get("name"), join_keys(at, "name")),
+                capacity=number_at(data.get("capacity"), join_keys(at, "capacity"), 1, 1 << 20),
                 tiles=tuple(tiles[name] for name in members),
-                classes=frozenset(_words(data.get("classes", []), joined(at, "classes"), OP_CLASSES)),
+                classes=frozenset(_words(data.get("classes", []), join_keys(at, "classes"), OP_CLASSES)),
             )
         )
     for at, entry in entries_at(graph.get("banks", []), "graph.banks"):
         data = mapping_at(entry, ("name", "tiles", "ports", "size"), at, "a bank")
-        members = _words(data.get("tiles", []), joined(at, "tiles"), tiles)
+        members = _words(data.get("tiles", []), join_keys(at, "tiles"), tiles)
         builder.banks.append(
             Bank(
-                name=name_at(data.get("name"), joined(at, "name")),
+                name=name_at(data.get("name"), join_keys(at, "name")),
                 tiles=tuple(tiles[name] for name in members),
-                ports=number_at(data.get("ports", 1), joined(at, "ports"), 1, 1 << 20),
-                size=count_at(data.get("size"), joined(at, "size"), 4, _LARGE, none="no limit"),
+                ports=number_at(data.get("ports", 1), join_keys(at, "ports"), 1, 1 << 20),
+                size=count_at(data.get("size"), join_keys(at, "size"), 4, _LARGE, none="no limit"),
             )
         )
     for at, entry in entries_at(graph.get("register_files", []), "graph.register_files"):
         data = mapping_at(entry, ("name", "registers", "rotating", "adjustable"), at, "a register file")
-        listed = entries_at(data.get("registers", []), joined(at, "registers"))
+        listed = entries_at(data.get("registers", []), join_keys(at, "registers"))
         registers = tuple(_resource(builder, name, where) for where, name in listed)
         builder.register_files.append(
             RegisterFile(
-                name=name_at(data.get("name"), joined(at, "name")),
+                name=name_at(data.get("name"), join_keys(at, "name")),
                 registers=registers,
-                rotating=number_at(data.get("rotating", 0), joined(at, "rotating"), 0, len(registers)),
-                adjustable=flag_at(data.get("adjustable", True), joined(at, "adjustable")),
+                rotating=number_at(data.get("rotating", 0), join_keys(at, "rotating"), 0, len(registers)),
+                adjustable=flag_at(data.get("adjustable", True), join_keys(at, "adjustable")),
             )
         )

@@ -12,7 +12,7 @@ from typing import Any
 from gridloom.errors import ArchError
 
 
-def joined(key: str, name: object) -> str:
+def join_keys(key: str, name: object) -> str:
     """Return the key of a part of a value.
 
     >>> joined("tiles.2", "ops"), joined("", "rows")
@@ -43,14 +43,14 @@ def mapping_at(value: Any, known: Iterable[str], key: str, what: str) -> dict[st
         raise ArchError(f"{key}: expected keys and values ({', '.join(names)}), found {value!r}")
     for name in value:
         if name not in names:
-            raise ArchError(f"{joined(key, name)}: {what} has no key {name!r}; {suggestion(name, names)}")
+            raise ArchError(f"{join_keys(key, name)}: {what} has no key {name!r}; {suggestion(name, names)}")
     return dict(value)
 
 
 def entries_at(value: Any, key: str) -> list[tuple[str, Any]]:
     """Return the entries of a list, each with its key; a single entry may stand without a list."""
     if isinstance(value, list | tuple):
-        return [(joined(key, k), entry) for k, entry in enumerate(value)]
+        return [(join_keys(key, k), entry) for k, entry in enumerate(value)]
     return [(key, value)]
 
 

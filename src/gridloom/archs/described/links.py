@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gridloom.archs.described.draft import Cell, Draft
+from gridloom.archs.described.draft import ArrayDraft, Cell
 from gridloom.archs.described.keys import entries_at, flag_at, mapping_at, suggestion, word_at
 from gridloom.archs.described.places import places
 from gridloom.archs.parts.neighbours import neighbours
@@ -88,7 +88,7 @@ _TRAITS: Final = {"torus": "wraps", "hex": "hexagonal"}
 _KEYS: Final = ("pattern", "along", "where", "from", "to", "both", "remove")
 
 
-def add_links(draft: Draft, value: Any, key: str) -> None:
+def add_links(draft: ArrayDraft, value: Any, key: str) -> None:
     """Change the links of a draft as a description says: a pattern, an entry, or a list of these, one after another."""
     for at, entry in entries_at(value, key):
         _apply(draft, entry, at)
@@ -96,7 +96,7 @@ def add_links(draft: Draft, value: Any, key: str) -> None:
             raise ArchError(f"{at}: the array has more than {MAX_LINKS} links; describe a smaller one")
 
 
-def _apply(draft: Draft, entry: Any, key: str) -> None:
+def _apply(draft: ArrayDraft, entry: Any, key: str) -> None:
     """Change the links of a draft by one entry."""
     if entry == "none" or entry is None:
         draft.links.clear()
@@ -121,7 +121,7 @@ def _apply(draft: Draft, entry: Any, key: str) -> None:
         draft.traits.add(_TRAITS[data["pattern"]])
 
 
-def _by_pattern(draft: Draft, data: dict[str, Any], key: str) -> set[Link]:
+def _by_pattern(draft: ArrayDraft, data: dict[str, Any], key: str) -> set[Link]:
     """Return the links of a pattern, as far as ``along`` and ``where`` leave them."""
     name = data["pattern"]
     if not isinstance(name, str) or name not in PATTERNS:
@@ -142,7 +142,7 @@ def _by_pattern(draft: Draft, data: dict[str, Any], key: str) -> set[Link]:
     return found
 
 
-def _by_ends(draft: Draft, data: dict[str, Any], key: str) -> set[Link]:
+def _by_ends(draft: ArrayDraft, data: dict[str, Any], key: str) -> set[Link]:
     """Return the links from every tile of ``from`` to every tile of ``to``, and with ``both`` those back."""
     for name in ("from", "to"):
         if name not in data:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gridloom.archs.described.draft import BankDraft, BusDraft, Cell, Draft, FileDraft, PortDraft
-from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, name_at, number_at, word_at
+from gridloom.archs.described.draft import ArrayDraft, BankDraft, BusDraft, Cell, FileDraft, PortDraft
+from gridloom.archs.described.keys import (
+    count_at,
+    entries_at,
+    flag_at,
+    join_keys,
+    mapping_at,
+    name_at,
+    number_at,
+    word_at,
+)
 from gridloom.archs.described.places import places
 from gridloom.archs.described.tile_entries import MAX_CYCLES, PORT_COUNTS, ports_at, rotating_at
 from gridloom.archs.parts.crossbars import MAX_HOPS
@@ -20,7 +29,7 @@ _BANK_KEYS: Final = ("name", "where", "ports", "bytes", "latency")
 _MEMORY_KEYS: Final = ("bytes", "ports", "banks")
 
 
-def read_bypass(draft: Draft, value: Any, key: str) -> None:
+def read_bypass(draft: ArrayDraft, value: Any, key: str) -> None:
     """Set how many links a value may cross in one cycle, and whether links end at ports with registers.
 
     A number alone says the links; null takes crossbars away that the extended array has.
@@ -31,12 +40,12 @@ def read_bypass(draft: Draft, value: Any, key: str) -> None:
         draft.hops, draft.port_registers = None, False
         return
     data = {"hops": value} if not isinstance(value, Mapping) else mapping_at(value, _BYPASS_KEYS, key, "a bypass")
-    draft.hops = number_at(data.get("hops", draft.hops), joined(key, "hops"), 1, MAX_HOPS)
+    draft.hops = number_at(data.get("hops", draft.hops), join_keys(key, "hops"), 1, MAX_HOPS)
     if "ports" in data:
-        draft.port_registers = flag_at(data["ports"], joined(key, "ports"))
+        draft.port_registers = flag_at(data["ports"], join_keys(key, "ports"))
 
 
-def read_buses(draft: Draft, value: Any, key: str) -> None:
+def read_buses(draft: ArrayDraft, value: Any, key: str) -> None:
     """Set the buses; null takes those away that the extended array has."""
     if draft.style != "modulo":
         raise ArchError(
@@ -58,11 +67,11 @@ def _is_pattern(entry: Any) -> bool:
     return not isinstance(entry, Mapping) or "along" in entry
 
 
-def _buses_along(draft: Draft, entry: Any, key: str) -> list[BusDraft]:
+def _buses_along(draft: ArrayDraft, entry: Any, key: str) -> list[BusDraft]:
     """Return the buses for all rows or for all columns, as many for each as an entry says."""
     data = mapping_at(entry, ("along", "count"), key, "buses along rows") if isinstance(entry, Mapping) else {}
-    side = word_at(data["along"] if data else entry, joined(key, "along") if data else key, ("rows", "columns"))
-    count = number_at(data.get("count", 1), joined(key, "count"), 1, 64)
+    side = word_at(data["along"] if data else entry, join_keys(key, "along") if data else key, ("rows", "columns"))
+    count = number_at(data.get("count", 1), join_keys(key, "count"), 1, 64)
     return parallel_buses(draft.rows, draft.cols, side, count)
 
 
@@ -82,17 +91,19 @@ def parallel_buses(rows: int, cols: int, side: str, count: int) -> list[BusDraft
     ]
 
 
-def _bus(draft: Draft, entry: Any, key: str) -> BusDraft:
+def _bus(draft: ArrayDraft, entry: Any, key: str) -> BusDraft:
     """Return a single bus, with the tiles that drive it and those that read it."""
     data = mapping_at(entry, _BUS_KEYS, key, "a bus")
     if "count" in data:
-        raise ArchError(f"{joined(key, 'count')}: only buses along rows or columns are counted; write several entries")
-    readers = places(data.get("where", "all"), draft.rows, draft.cols, joined(key, "where"))
-    drivers = places(data["from"], draft.rows, draft.cols, joined(key, "from")) if "from" in data else readers
-    return BusDraft(name=name_at(data.get("name"), joined(key, "name")), drivers=drivers, readers=readers)
+        raise ArchError(
+            f"{join_keys(key, 'count')}: only buses along rows or columns are counted; write several entries"
+        )
+    readers = places(data.get("where", "all"), draft.rows, draft.cols, join_keys(key, "where"))
+    drivers = places(data["from"], draft.rows, draft.cols, join_keys(key, "from")) if "from" in data else readers
+    return BusDraft(name=name_at(data.get("name"), join_keys(key, "name")), drivers=drivers, readers=readers)
 
 
-def read_files(draft: Draft, value: Any, key: str) -> None:
+def read_files(draft: ArrayDraft, value: Any, key: str) -> None:
     """Set the register files that several tiles share; a tile belongs to one of them at most."""
     if draft.style != "modulo":
         raise ArchError(f"{key}: a static array has no registers; leave it out, or write style: modulo")
@@ -100,41 +111,41 @@ def read_files(draft: Draft, value: Any, key: str) -> None:
     taken: dict[Cell, str] = {}
     for at, entry in entries_at(value, key):
         data = mapping_at(entry, _FILE_KEYS, at, "a register file")
-        name = name_at(data.get("name"), joined(at, "name"))
+        name = name_at(data.get("name"), join_keys(at, "name"))
         if name in [file.name for file in draft.files]:
-            raise ArchError(f"{joined(at, 'name')}: two register files are called {name!r}")
-        count = number_at(data.get("count"), joined(at, "count"), 1, 1024)
-        rotating = rotating_at(data.get("rotating", "free"), joined(at, "rotating"))
+            raise ArchError(f"{join_keys(at, 'name')}: two register files are called {name!r}")
+        count = number_at(data.get("count"), join_keys(at, "count"), 1, 1024)
+        rotating = rotating_at(data.get("rotating", "free"), join_keys(at, "rotating"))
         if rotating is not None and rotating > count:
-            raise ArchError(f"{joined(at, 'rotating')}: {rotating} registers rotate, but the file has {count}")
-        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+            raise ArchError(f"{join_keys(at, 'rotating')}: {rotating} registers rotate, but the file has {count}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, join_keys(at, "where"))
         for cell in members:
             if taken.setdefault(cell, name) != name:
-                where = joined(at, "where")
+                where = join_keys(at, "where")
                 raise ArchError(f"{where}: tile {list(cell)} is in file {taken[cell]!r} already; a tile reads one file")
-        ports = {port: ports_at(data.get(port), joined(at, port)) for port in PORT_COUNTS}
+        ports = {port: ports_at(data.get(port), join_keys(at, port)) for port in PORT_COUNTS}
         draft.files.append(FileDraft(name=name, count=count, members=members, rotating=rotating, **ports))
 
 
-def read_memory(draft: Draft, value: Any, key: str) -> None:
+def read_memory(draft: ArrayDraft, value: Any, key: str) -> None:
     """Set the size of the data memory and the ports through which tiles access it."""
     if draft.style != "modulo":
         raise ArchError(f"{key}: static arrays take their data from streams; leave it out, or write style: modulo")
     data = mapping_at(value, _MEMORY_KEYS, key, "the memory")
     if "bytes" in data:
-        draft.data_memory = count_at(data["bytes"], joined(key, "bytes"), 0, 1 << 40, none="no limit")
+        draft.data_memory = count_at(data["bytes"], join_keys(key, "bytes"), 0, 1 << 40, none="no limit")
     if "ports" in data:
-        draft.ports = _ports(draft, data["ports"], joined(key, "ports"))
+        draft.ports = _ports(draft, data["ports"], join_keys(key, "ports"))
         draft.banks = []
     if "banks" in data:
         for name in ("bytes", "ports"):
             if name in data:
-                raise ArchError(f"{joined(key, name)}: each bank has its own {name}; leave it out, or the banks")
-        draft.banks = _banks(draft, data["banks"], joined(key, "banks"))
+                raise ArchError(f"{join_keys(key, name)}: each bank has its own {name}; leave it out, or the banks")
+        draft.banks = _banks(draft, data["banks"], join_keys(key, "banks"))
         draft.data_memory, draft.ports = None, "none"
 
 
-def _ports(draft: Draft, value: Any, key: str) -> list[PortDraft] | str:
+def _ports(draft: ArrayDraft, value: Any, key: str) -> list[PortDraft] | str:
     """Return the memory ports: one for each row, column or tile, no limit, or a list of them."""
     if value is None or value in ("row", "column", "tile", "none"):
         return value or "none"
@@ -144,36 +155,36 @@ def _ports(draft: Draft, value: Any, key: str) -> list[PortDraft] | str:
     taken: dict[Cell, str] = {}
     for k, (at, entry) in enumerate(entries_at(value, key)):
         data = mapping_at(entry, _PORT_KEYS, at, "a memory port")
-        name = name_at(data.get("name", f"bus_{k}"), joined(at, "name"))
+        name = name_at(data.get("name", f"bus_{k}"), join_keys(at, "name"))
         if name in [port.name for port in ports]:
-            raise ArchError(f"{joined(at, 'name')}: two memory ports are called {name!r}")
-        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+            raise ArchError(f"{join_keys(at, 'name')}: two memory ports are called {name!r}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, join_keys(at, "where"))
         for cell in members:
             if taken.setdefault(cell, name) != name:
-                where = joined(at, "where")
+                where = join_keys(at, "where")
                 raise ArchError(f"{where}: tile {list(cell)} has port {taken[cell]!r} already; a tile has one port")
-        capacity = number_at(data.get("count", 1), joined(at, "count"), 1, 1024)
+        capacity = number_at(data.get("count", 1), join_keys(at, "count"), 1, 1024)
         ports.append(PortDraft(name=name, members=members, capacity=capacity))
     return ports
 
 
-def _banks(draft: Draft, value: Any, key: str) -> list[BankDraft]:
+def _banks(draft: ArrayDraft, value: Any, key: str) -> list[BankDraft]:
     """Return the memory banks; a tile may reach several of them."""
     banks: list[BankDraft] = []
     for k, (at, entry) in enumerate(entries_at(value, key)):
         data = mapping_at(entry, _BANK_KEYS, at, "a bank")
-        name = name_at(data.get("name", f"bank_{k}"), joined(at, "name"))
+        name = name_at(data.get("name", f"bank_{k}"), join_keys(at, "name"))
         if name in [bank.name for bank in banks]:
-            raise ArchError(f"{joined(at, 'name')}: two banks are called {name!r}")
-        members = places(data.get("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+            raise ArchError(f"{join_keys(at, 'name')}: two banks are called {name!r}")
+        members = places(data.get("where", "all"), draft.rows, draft.cols, join_keys(at, "where"))
         latency = data.get("latency")
         banks.append(
             BankDraft(
                 name=name,
                 members=members,
-                ports=number_at(data.get("ports", 1), joined(at, "ports"), 1, 1024),
-                size=count_at(data.get("bytes"), joined(at, "bytes"), 4, 1 << 40, none="no limit"),
-                latency=None if latency is None else number_at(latency, joined(at, "latency"), 1, MAX_CYCLES),
+                ports=number_at(data.get("ports", 1), join_keys(at, "ports"), 1, 1024),
+                size=count_at(data.get("bytes"), join_keys(at, "bytes"), 4, 1 << 40, none="no limit"),
+                latency=None if latency is None else number_at(latency, join_keys(at, "latency"), 1, MAX_CYCLES),
             )
         )
     return banks

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, Draft, TileDraft
-from gridloom.archs.described.keys import count_at, entries_at, flag_at, joined, mapping_at, number_at, suggestion
+from gridloom.archs.described.draft import COMPUTES, MEMORY, PORTS, ArrayDraft, TileDraft
+from gridloom.archs.described.keys import count_at, entries_at, flag_at, join_keys, mapping_at, number_at, suggestion
 from gridloom.archs.described.places import places
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError
@@ -28,25 +28,25 @@ OPS: Final = {
 MEMBERS: Final = {kind: tuple(name for name, owner in OPS.items() if owner == kind) for kind in ("alu", "mul", "div")}
 
 
-def refine_tiles(draft: Draft, value: Any, key: str) -> None:
+def refine_tiles(draft: ArrayDraft, value: Any, key: str) -> None:
     """Change the tiles of a draft as a list of entries says, one after another."""
     for at, entry in entries_at(value, key):
         data = mapping_at(entry, ("where", *_READERS), at, "a tile")
-        chosen = places(data.pop("where", "all"), draft.rows, draft.cols, joined(at, "where"))
+        chosen = places(data.pop("where", "all"), draft.rows, draft.cols, join_keys(at, "where"))
         for name, part in data.items():
             for cell in chosen:
-                _READERS[name](draft, draft.tiles[cell], part, joined(at, name))
+                _READERS[name](draft, draft.tiles[cell], part, join_keys(at, name))
 
 
-def _ops(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _ops(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set what a tile runs, as op classes and single ops, or add some to it, or remove some."""
     if not isinstance(value, dict):
         tile.classes, tile.lacks = set(), set()
         _add(tile, _names(value, key))
         return
     data = mapping_at(value, ("add", "remove"), key, "ops")
-    added = _names(data.get("add", []), joined(key, "add"))
-    removed = _names(data.get("remove", []), joined(key, "remove"))
+    added = _names(data.get("add", []), join_keys(key, "add"))
+    removed = _names(data.get("remove", []), join_keys(key, "remove"))
     both = sorted(set(added) & set(removed))
     if both:
         raise ArchError(f"{key}: {both[0]!r} is both added and removed; leave one of them out")
@@ -91,12 +91,12 @@ def _names(value: Any, key: str) -> list[str]:
     return found
 
 
-def _latency(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _latency(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set the cycles from issue to result: one number for all op classes, or some by op class."""
     tile.latency = _cycles(tile.latency, value, key)
 
 
-def _occupancy(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _occupancy(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set the cycles for which an op keeps the function unit: one number for all op classes, or some by op class."""
     if isinstance(value, dict) and "route" in value:
         raise ArchError(f"{key}.route: a move takes the function unit for one cycle; leave it out")
@@ -109,7 +109,7 @@ def _cycles(before: dict[str, int], value: Any, key: str) -> dict[str, int]:
         return {"*": number_at(value, key, 1, MAX_CYCLES)}
     after = {} if "*" in value else dict(before)
     for name, number in value.items():
-        at = joined(key, name)
+        at = join_keys(key, name)
         known = ("*", "route", *CLASSES, *GROUPS)
         if name not in known:
             raise ArchError(f"{at}: no op class is called {name!r}; {suggestion(name, known)}")
@@ -117,12 +117,12 @@ def _cycles(before: dict[str, int], value: Any, key: str) -> dict[str, int]:
     return after
 
 
-def _operands(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _operands(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set how many operands the function unit has."""
     tile.operands = number_at(value, key, 1, 8)
 
 
-def _fifo(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _fifo(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set how many cycles an operand may wait in its FIFO: one number for all operands, or a list with one for each."""
     if draft.style != "static":
         raise ArchError(f"{key}: operands wait in FIFOs on static arrays only; here values wait in registers")
@@ -134,7 +134,7 @@ def _fifo(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
     tile.fifos = tuple(count_at(depth, at, 0, MAX_FIFO, none="no limit") for at, depth in entries_at(value, key))
 
 
-def _registers(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _registers(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set the registers of a tile's own file: how many, and how many of them rotate."""
     _modulo_only(draft, key, "registers")
     if not isinstance(value, dict):
@@ -142,12 +142,12 @@ def _registers(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
         return
     data = mapping_at(value, ("count", "rotating", *PORT_COUNTS), key, "registers")
     if "count" in data:
-        tile.registers = number_at(data["count"], joined(key, "count"), 0, 1024)
+        tile.registers = number_at(data["count"], join_keys(key, "count"), 0, 1024)
     if "rotating" in data:
-        tile.rotating = rotating_at(data["rotating"], joined(key, "rotating"))
+        tile.rotating = rotating_at(data["rotating"], join_keys(key, "rotating"))
     for name in PORT_COUNTS:
         if name in data:
-            setattr(tile, name, ports_at(data[name], joined(key, name)))
+            setattr(tile, name, ports_at(data[name], join_keys(key, name)))
 
 
 def ports_at(value: Any, key: str) -> int | None:
@@ -164,7 +164,7 @@ def rotating_at(value: Any, key: str) -> int | None:
     return value
 
 
-def _hold(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _hold(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set how long an output register keeps its value."""
     _modulo_only(draft, key, "output registers that hold")
     if value not in ("until-write", "next"):
@@ -172,30 +172,30 @@ def _hold(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
     tile.holds = value == "until-write"
 
 
-def _moves(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _moves(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set whether values can pass through the function unit."""
     _modulo_only(draft, key, "moves through function units")
     tile.moves = flag_at(value, key)
 
 
-def _contexts(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _contexts(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set how many slots the context memory has."""
     _modulo_only(draft, key, "more than one context")
     tile.contexts = count_at(value, key, 1, 1 << 20, none="no limit")
 
 
-def _constants(draft: Draft, tile: TileDraft, value: Any, key: str) -> None:
+def _constants(draft: ArrayDraft, tile: TileDraft, value: Any, key: str) -> None:
     """Set how many words the constant store has."""
     tile.constants = count_at(value, key, 0, 4096, none="no limit")
 
 
-def _modulo_only(draft: Draft, key: str, what: str) -> None:
+def _modulo_only(draft: ArrayDraft, key: str, what: str) -> None:
     """Raise ArchError on a static array, which does not have what the key is about."""
     if draft.style != "modulo":
         raise ArchError(f"{key}: a static array has no {what}; leave it out, or write style: modulo")
 
 
-_READERS: Final[dict[str, Callable[[Draft, TileDraft, Any, str], None]]] = {
+_READERS: Final[dict[str, Callable[[ArrayDraft, TileDraft, Any, str], None]]] = {
     "ops": _ops,
     "latency": _latency,
     "occupancy": _occupancy,

@@ -36,7 +36,7 @@ from gridloom.errors import OptionError
 from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
-    from gridloom.flow.bench.golden import Comparison
+    from gridloom.flow.bench.golden import GoldenComparison
     from gridloom.flow.bench.processor import Processor
     from gridloom.flow.bench.run import Report
     from gridloom.flow.bench.suite import Suite
@@ -112,7 +112,7 @@ def bench(
     from gridloom.flow.bench.functions.suite import FunctionSuite
     from gridloom.flow.bench.golden import compare as judge
     from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
-    from gridloom.flow.bench.run import narrowed, with_budget
+    from gridloom.flow.bench.run import select_cells, with_budget
     from gridloom.flow.bench.suite import load_suite
     from gridloom.flow.options import parse_settings
     from gridloom.run import ExecutorSpec
@@ -132,7 +132,7 @@ def bench(
     # A golden file has one row per cell, whatever the mapper.
     if len(names) > 1 and (csv is not None or compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
-    chosen = narrowed(load_suite(suite, source or ()), archs=_words(arch), seeds=_seeds(seed))
+    chosen = select_cells(load_suite(suite, source or ()), archs=_words(arch), seeds=_seeds(seed))
     asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=_variant(names[0])[0])
     asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
     if isinstance(asked, FunctionSuite):
@@ -159,7 +159,7 @@ def _joined(reports: list[Report]) -> Report:
     return replace(reports[0], rows=rows, interrupted=any(part.interrupted for part in reports))
 
 
-def _tell(report: Report, comparison: Comparison | None, as_json: bool) -> None:
+def _tell(report: Report, comparison: GoldenComparison | None, as_json: bool) -> None:
     """Print a report, and how it compares with golden results."""
     if as_json:
         record = report.to_dict()
@@ -274,7 +274,7 @@ def _open_store(path: Path | None) -> Iterator[Store | None]:
         yield store
 
 
-def describe(report: Report, comparison: Comparison | None) -> list[str]:
+def describe(report: Report, comparison: GoldenComparison | None) -> list[str]:
     """A report as lines of text: one for each cell, then the sums, then what changed.
 
     The sums are by array and, for suites of loops, by mapper and array; the last lines compare with golden results.
@@ -376,7 +376,7 @@ def _totals_words(part: dict[str, Any]) -> str:
     )
 
 
-def _status(suite: Suite, report: Report, comparison: Comparison | None) -> int:
+def _status(suite: Suite, report: Report, comparison: GoldenComparison | None) -> int:
     """The exit status of a run.
 
     130 after Ctrl-C, 1 for a cell that is worse or for fewer mappings than the suite expects, else 0.

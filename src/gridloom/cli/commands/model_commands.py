@@ -1,8 +1,8 @@
 """``gridloom train`` and ``gridloom eval`` make, train and measure learned models.
 
-A learned model is an object with ``make_data``, ``train`` and ``evaluate`` (:class:`gridloom.run.work.Model`), found
-by its name in the registry; each takes its configuration and a ``Work`` with folder, limits and progress, and returns
-a report of plain data. The commands add nothing but options and printing.
+A learned model is an object with ``make_data``, ``train`` and ``evaluate`` (:class:`gridloom.run.work.Model`), found by
+its name in the registry; each takes its configuration and a ``WorkFolder`` with folder, limits and progress, and
+returns a report of plain data. The commands add nothing but options and printing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gridloom.errors import MissingExtra, OptionError, install_hint
 
 if TYPE_CHECKING:
     from gridloom.run.work import Model as LearnedModel
-    from gridloom.run.work import Work
+    from gridloom.run.work import WorkFolder
 
 Limit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this many seconds.")]
 
@@ -133,9 +133,9 @@ def _extra_of(name: str) -> Iterator[None]:
         raise MissingExtra(f"model {name!r} needs {error.name}, which is not installed: {hint}") from None
 
 
-def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any, stopped: Any) -> Work:
+def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any, stopped: Any) -> WorkFolder:
     """The folder, limits and callbacks of a call; makes the folder. OptionError where it cannot be made."""
-    from gridloom.run.work import Work
+    from gridloom.run.work import WorkFolder
 
     place = Path.home() / ".cache" / "gridloom" / name if folder is None else folder
     check_folder(place, "--folder")
@@ -143,7 +143,7 @@ def _work(name: str, folder: Path | None, limits: dict[str, Any], progress: Any,
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"{place} cannot be made: {error.strerror}", where="--folder") from None
-    return Work(folder=place, progress=progress, stopped=stopped, **limits)
+    return WorkFolder(folder=place, progress=progress, stopped=stopped, **limits)
 
 
 def lines(report: dict[str, Any], indent: str = "") -> list[str]:

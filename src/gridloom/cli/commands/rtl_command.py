@@ -122,7 +122,7 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
 
     OptionError for a live-in that the graph does not have; live-ins without a value are 0 in the bits.
     """
-    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.encode import fit_parameters
     from gridloom.hardware.rtl.package import bit_files
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
@@ -133,7 +133,7 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
         if name not in names:
             known = ", ".join(names) or "none"
             raise OptionError(f"graph {mapping.dfg.name!r} has no live-in {name!r}; it has: {known}", where="--livein")
-    hardware = Hardware(mapping.arch, fitted(configuration, parameters))
+    hardware = Hardware(mapping.arch, fit_parameters(configuration, parameters))
     bits = bit_files(hardware, configuration, liveins)
     record = _write_hardware(hardware, folder)
     write_all({folder / name: text for name, text in bits.texts.items()})
@@ -150,12 +150,12 @@ def _cosimulate(mapping: Mapping, parameters: Any, liveins: dict[str, int], seed
     hardware is the Verilog that was written, run by a Verilog simulator, which has to be installed.
     """
     from gridloom.flow.hardware import cosimulate_mapping
-    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.encode import fit_parameters
     from gridloom.hardware.cosimulation import Bench
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 
-    bench = Bench(Hardware(mapping.arch, fitted(configure(mapping), parameters)))
+    bench = Bench(Hardware(mapping.arch, fit_parameters(configure(mapping), parameters)))
     outcome = cosimulate_mapping(mapping, bench=bench, liveins=liveins, seed=seed)
     counts = ", ".join(map(str, outcome.trip_counts))
     note(f"co-simulated runs of {counts} iterations, {outcome.cycles} cycles")

@@ -14,7 +14,7 @@ from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
     from gridloom.hardware.rtl.structure import Hardware
-    from gridloom.hardware.synthesis.ecp5 import Placement
+    from gridloom.hardware.synthesis.ecp5 import FpgaPlacement
     from gridloom.mapping.model import Mapping
 
 TARGETS = ("ecp5",)
@@ -86,7 +86,7 @@ def _hardware(what: str, settings: list[str], trim: list[str]) -> tuple[Hardware
     return hardware_for(arch, parameters, mapping=mapping, trim=mappings), mapping
 
 
-def _record(hardware: Hardware, mapping: Mapping | None, placed: Placement) -> dict[str, Any]:
+def _record(hardware: Hardware, mapping: Mapping | None, placed: FpgaPlacement) -> dict[str, Any]:
     """What the command prints, as plain data."""
     from gridloom.flow.hardware import operations
 

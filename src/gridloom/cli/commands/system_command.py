@@ -54,16 +54,24 @@ def system(
     is 1 when what the program prints differs from native code.
     """
     from gridloom.flow.functions.inputs import read_given
-    from gridloom.flow.system.command import prepared, run_prepared
+    from gridloom.flow.system.command import compile_function, run_function
     from gridloom.flow.system.report import record, table
 
     if not run and output is None:
         raise OptionError("say what to do: --run simulates the system, -o DIR writes its files")
     with display(None) as shown:
-        compiled = prepared(source, arch, unroll=unroll, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort,
-                            progress=shown.search)  # fmt: skip
+        compiled = compile_function(
+            source,
+            arch,
+            unroll=unroll,
+            mapper=mapper,
+            seed=seed,
+            time_limit=time_limit,
+            effort=effort,
+            progress=shown.search,
+        )
     given = read_given(compiled.signature, numbers or [], data or [])
-    result, files = run_prepared(compiled, given, seed=random, always=always, run=run, files=output is not None)
+    result, files = run_function(compiled, given, seed=random, always=always, run=run, files=output is not None)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

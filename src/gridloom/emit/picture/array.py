@@ -14,14 +14,14 @@ import math
 
 from gridloom import registry
 from gridloom.archs.model import Arch, Kind
-from gridloom.emit.details import Details, Move
+from gridloom.emit.details import Details, PassedValue
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.array_layout import ArrayLayout
 from gridloom.emit.picture.geometry import Box, line
 from gridloom.emit.picture.legend import HEAD, MARGIN, Key, heading, legend, op_keys, wire_sample
 from gridloom.emit.picture.text import document, element, group, label, number
 from gridloom.emit.picture.tiles import (
-    Look,
+    PictureStyle,
     arrow_heads,
     badges,
     channels,
@@ -36,7 +36,7 @@ from gridloom.emit.picture.tiles import (
     uses_by_slot,
     wire,
 )
-from gridloom.emit.picture.wires import LinkWiring, Wiring, merged
+from gridloom.emit.picture.wires import LinkWiring, Wiring, merge_pieces
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Mapping
 
@@ -99,7 +99,7 @@ def picture(details: Details, *, cycle: int | None = None, live: bool) -> str:
     layout = ArrayLayout(details.arch)
     modulo = details.arch.style == "modulo"
     slots = [cycle] if modulo and cycle is not None else list(range(details.ii))
-    look = Look(live=live, cycle=None if modulo else cycle)
+    look = PictureStyle(live=live, cycle=None if modulo else cycle)
     head = _PANEL_HEAD if modulo else 0.0
     columns = _columns(len(slots), layout.width, layout.height)
     step_x, step_y = layout.width + 10, layout.height + head + _file_height(details.arch)
@@ -202,11 +202,11 @@ def plain_links(layout: ArrayLayout, *, strong: bool = False) -> list[str]:
     return drawn
 
 
-def _mapped(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+def _mapped(details: Details, layout: ArrayLayout, slot: int, look: PictureStyle) -> list[str]:
     """The array with what it does in a slot. Wires are drawn above tiles and under nodes, badges on top."""
     modulo = details.arch.style == "modulo"
     wires = wiring(details, layout)
-    pieces = merged(
+    pieces = merge_pieces(
         piece
         for way in details.ways
         for piece in wires.pieces(way)
@@ -239,7 +239,7 @@ def _touched(details: Details) -> set[int]:
     return tiles
 
 
-def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+def _tiles(details: Details, layout: ArrayLayout, slot: int, look: PictureStyle) -> list[str]:
     """The outlines of all tiles, names of those without an op, and registers with the values they hold."""
     touched = _touched(details)
     busy = {tile for tile in details.instance_tiles if tile >= 0}
@@ -255,7 +255,7 @@ def _tiles(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list
     return parts
 
 
-def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list[str]:
+def _nodes(details: Details, layout: ArrayLayout, slot: int, look: PictureStyle) -> list[str]:
     """The ops and moves of a slot."""
     parts = []
     for t, tile in enumerate(details.arch.tiles):
@@ -274,7 +274,7 @@ def _nodes(details: Details, layout: ArrayLayout, slot: int, look: Look) -> list
     return parts
 
 
-def _move(details: Details, move: Move, layout: ArrayLayout, look: Look) -> str:
+def _move(details: Details, move: PassedValue, layout: ArrayLayout, look: PictureStyle) -> str:
     """A function unit that passes a value on, dashed."""
     core = layout.cores[move.tile]
     shade = palette.shade("route")

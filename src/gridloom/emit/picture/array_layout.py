@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from gridloom.archs.model import Arch, Kind, Tile
-from gridloom.emit.picture.geometry import Box, Point, line, moved, right_of, rounded, spot, unit
+from gridloom.emit.picture.geometry import Box, Point, line, right_of, round_corners, shift_point, spot, unit
 
 HALF: Final = 42.0
 CORE: Final = (28.0, 20.0)
@@ -146,9 +146,9 @@ class ArrayLayout:
             return self._wrap(a, b, lane)
         along = unit((source.x, source.y), (target.x, target.y))
         offset = _LANE + _LANE_STEP * (lane + int(self.arch.position[link]) * self._is_channel(a, b))
-        leave = moved(self._rim(a, along), right_of(along), offset)
+        leave = shift_point(self._rim(a, along), right_of(along), offset)
         back = (-along[0], -along[1])
-        enter = moved(self._rim(b, back), right_of(along), offset)
+        enter = shift_point(self._rim(b, back), right_of(along), offset)
         # A diagonal neighbour is 1.41 pitches away, a tile in the next column but one is 2.
         near = math.dist((source.x, source.y), (target.x, target.y)) < 1.6 * self.pitch
         return Track(leave, enter, along, back, line(leave, enter), "step" if near else "far")
@@ -162,7 +162,7 @@ class ArrayLayout:
         """Where a link in some direction leaves a tile."""
         box = self.boxes[tile]
         if self.arch.has("hexagonal"):
-            return moved((box.x, box.y), direction, HALF)
+            return shift_point((box.x, box.y), direction, HALF)
         if self.arch.tiles[tile].kind != "switch" and abs(direction[0]) > 0.5 and abs(direction[1]) > 0.5:
             # A unit's corner, where its switch is.
             return box.x + math.copysign(HALF - 5, direction[0]), box.y + math.copysign(HALF - 5, direction[1])
@@ -180,10 +180,15 @@ class ArrayLayout:
         along = (-math.copysign(1.0, dc), 0.0) if dr == 0 else (0.0, -math.copysign(1.0, dr))
         back = (-along[0], -along[1])
         offset = _LANE + _LANE_STEP * lane
-        leave = moved(self.boxes[a].rim(along), right_of(along), offset)
-        enter = moved(self.boxes[b].rim(back), right_of(along), offset)
-        stub, root = moved(leave, along, _STUB), moved(enter, back, _STUB)
-        path = line(leave, stub) + _ring(moved(stub, along, 3)) + line(root, enter) + _ring(moved(root, back, 3))
+        leave = shift_point(self.boxes[a].rim(along), right_of(along), offset)
+        enter = shift_point(self.boxes[b].rim(back), right_of(along), offset)
+        stub, root = shift_point(leave, along, _STUB), shift_point(enter, back, _STUB)
+        path = (
+            line(leave, stub)
+            + _ring(shift_point(stub, along, 3))
+            + line(root, enter)
+            + _ring(shift_point(root, back, 3))
+        )
         return Track(leave, enter, along, back, path, "wrap")
 
     def _jump(self, a: int, b: int) -> Track:
@@ -202,7 +207,9 @@ class ArrayLayout:
             outward = (-1.0 if south else 1.0, 0.0)
             leave = (source.left, source.bottom - inset) if south else (source.right, source.top + inset)
             enter = (target.left, target.top + inset) if south else (target.right, target.bottom - inset)
-        path = rounded([leave, moved(leave, outward, height), moved(enter, outward, height), enter], 7)
+        path = round_corners(
+            [leave, shift_point(leave, outward, height), shift_point(enter, outward, height), enter], 7
+        )
         return Track(leave, enter, outward, outward, path, "jump")
 
     @cached_property

@@ -81,7 +81,7 @@ def right_of(direction: Point) -> Point:
     return -direction[1], direction[0]
 
 
-def moved(point: Point, direction: Point, length: float) -> Point:
+def shift_point(point: Point, direction: Point, length: float) -> Point:
     """Return a point shifted along a direction."""
     return point[0] + direction[0] * length, point[1] + direction[1] * length
 
@@ -109,7 +109,7 @@ def curve(start: Point, first: Point, second: Point, end: Point) -> str:
     return f"M{spot(start)}C{spot(first)} {spot(second)} {spot(end)}"
 
 
-def rounded(points: Sequence[Point], radius: float) -> str:
+def round_corners(points: Sequence[Point], radius: float) -> str:
     """Return a path of straight lines whose corners are rounded.
 
     ``radius`` is cut down where a leg is shorter than twice as long. It needs at least two points.
@@ -120,8 +120,8 @@ def rounded(points: Sequence[Point], radius: float) -> str:
     text = "M" + spot(points[0])
     for before, corner, after in zip(points, points[1:], points[2:]):
         reach = min(radius, math.dist(before, corner) / 2, math.dist(corner, after) / 2)
-        entry = moved(corner, unit(corner, before), reach)
-        leave = moved(corner, unit(corner, after), reach)
+        entry = shift_point(corner, unit(corner, before), reach)
+        leave = shift_point(corner, unit(corner, after), reach)
         text += f"L{spot(entry)}Q{spot(corner)} {spot(leave)}"
     return text + "L" + spot(points[-1])
 

@@ -20,7 +20,7 @@ from gridloom.emit.picture import palette
 from gridloom.emit.picture.geometry import Box, Point, smooth, spot
 from gridloom.emit.picture.layered import LayeredGraph, place
 from gridloom.emit.picture.legend import HEAD, MARGIN, Key, heading, legend, op_keys
-from gridloom.emit.picture.text import document, element, fitted, group, label, shortened, text_width, title
+from gridloom.emit.picture.text import document, element, fit_text, group, label, shorten_middle, text_width, title
 from gridloom.emit.picture.tiles import rectangle
 
 _HEIGHT: Final = 36.0
@@ -265,10 +265,10 @@ def _node(dfg: Dfg, k: int, box: Box, live: bool) -> str:
     )
     if small or caption == node.id:
         size = 10 if small else 12.5
-        parts.append(label(box.x, box.y + 4, fitted(caption, size, room), size=size, weight=None if small else 600))
+        parts.append(label(box.x, box.y + 4, fit_text(caption, size, room), size=size, weight=None if small else 600))
     else:
-        parts.append(label(box.x, box.y - 2, fitted(caption, 12.5, room), size=12.5, weight=600))
-        parts.append(label(box.x, box.y + 11.5, shortened(node.id, 9.5, room), size=9.5, kind="soft"))
+        parts.append(label(box.x, box.y - 2, fit_text(caption, 12.5, room), size=12.5, weight=600))
+        parts.append(label(box.x, box.y + 11.5, shorten_middle(node.id, 9.5, room), size=9.5, kind="soft"))
     return group(parts, **marks)
 
 

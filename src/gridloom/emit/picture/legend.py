@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gridloom.emit.picture import palette
-from gridloom.emit.picture.text import element, fitted, group, label, text_width
+from gridloom.emit.picture.text import element, fit_text, group, label, text_width
 
 HEAD = 58.0
 MARGIN = 20.0
@@ -30,8 +30,8 @@ def heading(name: str, summary: str, width: float) -> list[str]:
     """Return a title and a line under it, shortened to the width."""
     room = width - 2 * MARGIN
     return [
-        label(MARGIN, 28, fitted(name, 17, room), size=17, anchor="start", weight=650),
-        label(MARGIN, 47, fitted(summary, 12, room), size=12, anchor="start", kind="soft"),
+        label(MARGIN, 28, fit_text(name, 17, room), size=17, anchor="start", weight=650),
+        label(MARGIN, 47, fit_text(summary, 12, room), size=12, anchor="start", kind="soft"),
     ]
 
 

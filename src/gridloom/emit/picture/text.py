@@ -89,7 +89,7 @@ def text_width(text: str, size: float) -> float:
     return units * size
 
 
-def fitted(text: str, size: float, width: float) -> str:
+def fit_text(text: str, size: float, width: float) -> str:
     """Return the text, shortened with an ellipsis until it fits.
 
     >>> fitted("accumulate", 10, 30), fitted("add", 10, 30)
@@ -102,7 +102,7 @@ def fitted(text: str, size: float, width: float) -> str:
     return text + "…"
 
 
-def shortened(text: str, size: float, width: float) -> str:
+def shorten_middle(text: str, size: float, width: float) -> str:
     """Return the text, shortened in its middle until it fits, since ids mostly differ at their ends.
 
     >>> shortened("accumulate_17", 10, 40)
@@ -112,7 +112,7 @@ def shortened(text: str, size: float, width: float) -> str:
         return text
     # Ids mostly end in a number of one to three characters, by which they are told apart.
     tail = text[-3:]
-    return fitted(text[:-3], size, max(0.0, width - text_width(tail, size))).removesuffix("…") + "…" + tail
+    return fit_text(text[:-3], size, max(0.0, width - text_width(tail, size))).removesuffix("…") + "…" + tail
 
 
 def label(

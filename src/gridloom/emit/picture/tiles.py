@@ -15,12 +15,22 @@ from gridloom.emit.details import Details
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.array_layout import ArrayLayout
 from gridloom.emit.picture.geometry import Box, line
-from gridloom.emit.picture.text import element, escape, fitted, group, label, number, shortened, text_width, title
-from gridloom.emit.picture.wires import Badge, Piece, output_register, register_count, register_square
+from gridloom.emit.picture.text import (
+    element,
+    escape,
+    fit_text,
+    group,
+    label,
+    number,
+    shorten_middle,
+    text_width,
+    title,
+)
+from gridloom.emit.picture.wires import Badge, WirePiece, output_register, register_count, register_square
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureStyle:
     """How a picture is drawn."""
 
     #: With the marks that the report's script reads, instead of the titles that viewers show.
@@ -128,7 +138,7 @@ def rectangle(box: Box) -> dict[str, object]:
 def tile_name(layout: ArrayLayout, tile: int, *, middle: bool) -> str:
     """Return the name of a tile, small; in its middle where nothing else is drawn."""
     box, name = layout.boxes[tile], layout.arch.tiles[tile].name
-    text = shortened(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 4)
+    text = shorten_middle(name.removeprefix("pe_").replace("_", ","), 9, 2 * box.half_width - 4)
     if middle:
         return element("g", label(box.x, box.y + 3, text, size=9, kind="soft"), opacity="0.55")
     return label(box.left + 6, box.top + 12, text, size=8.5, anchor="start", kind="soft")
@@ -188,7 +198,7 @@ def _register(x: float, y: float, half: float, held: tuple[int, int] | None) -> 
 # -- what is mapped -------------------------------------------------------------------------------------------------
 
 
-def node(details: Details, k: int, core: Box, look: Look) -> str:
+def node(details: Details, k: int, core: Box, look: PictureStyle) -> str:
     """Return an instance: a box in the colours of its op class, with op and id.
 
     The second line, the id, is left out where it would repeat the first or has no room. A copy is marked with its
@@ -227,12 +237,12 @@ def _node_text(core: Box, caption: str, name: str) -> list[str]:
     room = (2 * core.half_width - 6) * 0.92
     size = 12.5 if text_width(caption, 12.5) <= room else 10.5
     if core.half_height < 19:
-        return [label(core.x, core.y + 4, shortened(name or caption, 10.5, room), size=10.5, weight=600)]
+        return [label(core.x, core.y + 4, shorten_middle(name or caption, 10.5, room), size=10.5, weight=600)]
     if not name:
-        return [label(core.x, core.y + 4, fitted(caption, size, room), size=size, weight=600)]
+        return [label(core.x, core.y + 4, fit_text(caption, size, room), size=size, weight=600)]
     return [
-        label(core.x, core.y - 1.5, fitted(caption, size, room), size=size, weight=600),
-        label(core.x, core.y + 12, shortened(name, 9.5, room), size=9.5, kind="soft"),
+        label(core.x, core.y - 1.5, fit_text(caption, size, room), size=size, weight=600),
+        label(core.x, core.y + 12, shorten_middle(name, 9.5, room), size=9.5, kind="soft"),
     ]
 
 
@@ -255,7 +265,7 @@ def cycle_mark(details: Details, tile: int, k: int, layout: ArrayLayout) -> str:
     return label(x, box.top + 12, text, size=8.5, anchor="start", kind="soft")
 
 
-def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
+def wire(details: Details, piece: WirePiece, look: PictureStyle, prefix: str) -> str:
     """Return a piece of a route in its signal's colour."""
     colour = details.colours[piece.signal]
     cycles = piece.cycles
@@ -279,7 +289,7 @@ def wire(details: Details, piece: Piece, look: Look, prefix: str) -> str:
     )  # fmt: skip
 
 
-def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
+def badges(details: Details, shown: Iterable[Badge], look: PictureStyle) -> list[str]:
     """Return the marks at operands; marks at one place are written into one.
 
     The colour is that of the first signal at the place.
@@ -289,7 +299,7 @@ def badges(details: Details, shown: Iterable[Badge], look: Look) -> list[str]:
         places.setdefault(badge.point, []).append(badge)
     parts = []
     for (x, y), crowd in places.items():
-        text = fitted("/".join(dict.fromkeys(badge.text for badge in crowd)), 9, 34)
+        text = fit_text("/".join(dict.fromkeys(badge.text for badge in crowd)), 9, 34)
         colour = details.colours[crowd[0].signal]
         half = max(6.5, text_width(text, 9) / 2 + 3.5)
         stroke = palette.SIGNALS[colour][0]

@@ -17,13 +17,13 @@ from typing import NamedTuple, Protocol
 from gridloom.archs.model import Kind
 from gridloom.emit.details import Details, Way
 from gridloom.emit.picture.array_layout import ArrayLayout, Track
-from gridloom.emit.picture.geometry import Box, Point, curve, line, moved, right_of, rounded, spot, unit
+from gridloom.emit.picture.geometry import Box, Point, curve, line, right_of, round_corners, shift_point, spot, unit
 
 
-class Piece(NamedTuple):
+class WirePiece(NamedTuple):
     """A part of a drawn wire.
 
-    ``cycles`` and ``edges`` have one entry as a wiring yields it, and several after :func:`merged`.
+    ``cycles`` and ``edges`` have one entry as a wiring yields it, and several after :func:`merge_pieces`.
     """
 
     path: str
@@ -55,14 +55,14 @@ class Wiring(Protocol):
     the routes; the order of their results is the order of drawing.
     """
 
-    def pieces(self, way: Way) -> Iterable[Piece]:
+    def pieces(self, way: Way) -> Iterable[WirePiece]:
         """Return the pieces of a route."""
 
     def badges(self, way: Way) -> Iterable[Badge]:
         """Return the marks at its operand."""
 
 
-def merged(pieces: Iterable[Piece]) -> list[Piece]:
+def merge_pieces(pieces: Iterable[WirePiece]) -> list[WirePiece]:
     """Return the pieces in first-seen order, equal ones of a signal merged into one with all their cycles and edges.
 
     Linear in the pieces.
@@ -71,7 +71,7 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
     >>> merged([trunk, trunk._replace(edges=(3,)), trunk._replace(signal=4)])[0].edges
     (0, 3)
     """
-    table: dict[tuple[str, int, bool], Piece] = {}
+    table: dict[tuple[str, int, bool], WirePiece] = {}
     for piece in pieces:
         key = (piece.path, piece.signal, piece.head)
         known = table.get(key)
@@ -80,7 +80,7 @@ def merged(pieces: Iterable[Piece]) -> list[Piece]:
         else:
             cycles = tuple(sorted({*known.cycles, *piece.cycles}))
             edges = tuple(sorted({*known.edges, *piece.edges}))
-            table[key] = Piece(piece.path, piece.signal, known.resource, cycles, edges, piece.head)
+            table[key] = WirePiece(piece.path, piece.signal, known.resource, cycles, edges, piece.head)
     return list(table.values())
 
 
@@ -129,7 +129,7 @@ class LinkWiring:
     def _track(self, link: int, cycle: int, signal: int) -> Track:
         return self.layout.track(link, self.lanes[link, signal, cycle % self.details.ii])
 
-    def pieces(self, way: Way) -> Iterable[Piece]:
+    def pieces(self, way: Way) -> Iterable[WirePiece]:
         """Yield the pieces of a route, in the order of its hops.
 
         ``before`` and ``track`` remember the last resource and, while the route follows links without a stop, the last
@@ -161,7 +161,7 @@ class LinkWiring:
             if kind not in (Kind.LINK,):
                 track = None
             for path, head in drawn:
-                yield Piece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
+                yield WirePiece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
             before = resource
 
     def badges(self, way: Way) -> Iterable[Badge]:
@@ -176,7 +176,7 @@ class LinkWiring:
         point = (core.x, core.bottom)
         if previous[0] >= 0 and self.arch.kind[previous[0]] == Kind.LINK:
             enter = self._track(previous[0], previous[1], way.signal).enter
-            point = moved(enter, unit(enter, clamp(enter, core)), 1.0)
+            point = shift_point(enter, unit(enter, clamp(enter, core)), 1.0)
         if way.route.fifo:
             yield Badge(point, str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle)
         if previous[0] >= 0 and self.arch.kind[previous[0]] == Kind.REG and self.arch.tile[previous[0]] < 0:
@@ -214,7 +214,7 @@ class LinkWiring:
             corners = [(start[0], ring_y), (box.left + 7, ring_y), (box.left + 7, goal[1])]
         else:
             corners = [(start[0], ring_y), (east, ring_y), (east, north), (goal[0], north)]
-        return rounded([start, *corners, goal], 4)
+        return round_corners([start, *corners, goal], 4)
 
     def _arrival(self, resource: int, before: int, track: Track | None) -> str:
         """The last piece of a route, into an operand: from a link, a register, the tile's own output, or over a bus.
@@ -236,7 +236,7 @@ class LinkWiring:
             return line((start[0], start[1] - 3), (min(max(start[0], core.left + 5), core.right - 5), core.bottom))
         if self.arch.has("wraps"):
             start = output_register(self.layout.boxes[tile])
-            return rounded(
+            return round_corners(
                 [start, (start[0], core.bottom + 6), (core.right - 8, core.bottom + 6), (core.right - 8, core.bottom)],
                 4,
             )
@@ -264,7 +264,7 @@ def around(core: Box, entry: Point, entry_side: Point, leave: Point, leave_side:
     """
     # The control points lie inside the tile, so that the curve leaves both ports at right angles.
     reach = min(16.0, math.dist(entry, leave) / 2.5)
-    first, second = moved(entry, entry_side, -reach), moved(leave, leave_side, -reach)
+    first, second = shift_point(entry, entry_side, -reach), shift_point(leave, leave_side, -reach)
     if not _touches(core, entry, first, second, leave):
         return curve(entry, first, second, leave)
     mx, my = entry_side[0] + leave_side[0], entry_side[1] + leave_side[1]
@@ -277,8 +277,9 @@ def around(core: Box, entry: Point, entry_side: Point, leave: Point, leave_side:
         along = (-along[0], -along[1])
     swing = (0.5 * math.dist(entry, top), 0.5 * math.dist(top, leave))
     return (
-        f"M{spot(entry)}C{spot(moved(entry, entry_side, -4))} {spot(moved(top, along, -swing[0]))} {spot(top)}"
-        f"C{spot(moved(top, along, swing[1]))} {spot(moved(leave, leave_side, -4))} {spot(leave)}"
+        f"M{spot(entry)}C{spot(shift_point(entry, entry_side, -4))} "
+        f"{spot(shift_point(top, along, -swing[0]))} {spot(top)}"
+        f"C{spot(shift_point(top, along, swing[1]))} {spot(shift_point(leave, leave_side, -4))} {spot(leave)}"
     )
 
 

@@ -25,7 +25,7 @@ _LABEL_GAP: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ChartSeries:
     """A line through (x, y) points, or a single point with its name beside it.
 
     Points are drawn in the order given, so the caller sorts them by x. ``colour`` is an index into ``palette.SIGNALS``.
@@ -106,7 +106,7 @@ def ticks(low: float, high: float, about: int = 6) -> list[float]:
 
 def line_chart(
     name: str,
-    series: Sequence[Series],
+    series: Sequence[ChartSeries],
     *,
     x_title: str,
     y_title: str,
@@ -215,7 +215,7 @@ def _bands(bands: Sequence[Band], y: _Axis) -> list[str]:
     return parts
 
 
-def _line(line: Series, x: _Axis, y: _Axis) -> list[str]:
+def _line(line: ChartSeries, x: _Axis, y: _Axis) -> list[str]:
     """One line with its points; a single point has its name beside it."""
     colour = palette.SIGNALS[line.colour][0]
     spots = [(x.at(a), y.at(b)) for a, b in line.points]

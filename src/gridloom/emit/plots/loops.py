@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from gridloom.emit.picture import palette
-from gridloom.emit.plots.chart import Bar, Panel, Series, bar_chart, line_chart, picture
+from gridloom.emit.plots.chart import Bar, ChartSeries, Panel, bar_chart, line_chart, picture
 
 Row = Mapping[str, Any]
 _COLOURS: Final = len(palette.SIGNALS)
@@ -82,7 +82,7 @@ def _over_arrays(
             part = [row for row in rows if row["mapper"] == mapper and row["cell"]["arch"] == arch]
             if part:
                 points.append((float(x), value(part)))
-        series.append(Series(mapper, tuple(points), k % _COLOURS))
+        series.append(ChartSeries(mapper, tuple(points), k % _COLOURS))
     numbers = [float(x) for x in range(1, len(archs) + 1)]
     title = f"array ({archs[0]} to {archs[-1]})" if len(archs) > 1 else f"array ({archs[0]})"
     return line_chart(name, series, x_title=title, y_title=axis, x_ticks=numbers, y_from=0, note=_note(suite))

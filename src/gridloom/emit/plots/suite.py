@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from gridloom.emit.picture import palette
-from gridloom.emit.plots.chart import Panel, Series, line_chart, picture
+from gridloom.emit.plots.chart import ChartSeries, Panel, line_chart, picture
 
 Row = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def _panel(figure: _Figure, rows: Sequence[Row], suite: str) -> Panel | None:
     if not lines:
         return None
     series = [
-        Series(name, tuple(sorted((size, _typical(graphs)) for size, graphs in sizes.items())), k % _COLOURS)
+        ChartSeries(name, tuple(sorted((size, _typical(graphs)) for size, graphs in sizes.items())), k % _COLOURS)
         for k, (name, sizes) in enumerate(lines.items())
     ]
     return line_chart(

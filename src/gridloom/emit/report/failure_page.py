@@ -18,7 +18,7 @@ from gridloom.emit.picture.text import escape
 from gridloom.emit.report.congestion import congestion_picture
 from gridloom.emit.report.data import flat_facts
 from gridloom.emit.report.source_listing import SourceListing, listing_card
-from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
+from gridloom.emit.report.template import aspect, asset, badge, fill_template, page, rows
 from gridloom.mapping.model import Failure
 
 
@@ -54,7 +54,7 @@ def failure_report(
         title=f"{heading}: no mapping",
         summary=f"{len(dfg.nodes)} nodes · {len(dfg.edges)} edges · {arch_summary(arch)}",
         badges=badge("bad", "✗", "not mapped"),
-        body=filled(asset("failure.html"), fields),
+        body=fill_template(asset("failure.html"), fields),
     )
 
 

@@ -14,7 +14,7 @@ from gridloom.archs.model import Kind
 from gridloom.emit.details import Details
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.text import escape
-from gridloom.emit.report.template import asset, filled
+from gridloom.emit.report.template import asset, fill_template
 
 #: Tiles times slots, and nodes, beyond which a report draws on demand.
 MOST_CELLS: Final = 2000
@@ -39,7 +39,7 @@ def large_body(fields: MappingABC[str, str], details: Details, script: str) -> s
         "legend": _legend(details),
         "script": script,
     }
-    return filled(asset("large.html"), {**fields, **more})
+    return fill_template(asset("large.html"), {**fields, **more})
 
 
 def _legend(details: Details) -> str:

@@ -24,7 +24,7 @@ from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.large_page import is_large, large_body, large_data
 from gridloom.emit.report.source_listing import SourceListing, listing_card
-from gridloom.emit.report.template import aspect, asset, badge, filled, page, rows
+from gridloom.emit.report.template import aspect, asset, badge, fill_template, page, rows
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 
@@ -85,7 +85,7 @@ def _body(fields: MappingABC[str, str], details: Details, card: str, script: str
         "heat": "".join(f'<i style="background:{colour}"></i>' for colour in palette.HEAT),
         "script": script,
     }
-    return filled(asset("report.html"), {**fields, **more})
+    return fill_template(asset("report.html"), {**fields, **more})
 
 
 def _badges(verdict: MappingABC[str, Any]) -> str:

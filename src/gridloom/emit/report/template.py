@@ -38,7 +38,7 @@ def page(heading: str, *, summary: str, badges: str, body: str, script: str = ""
         "badges": badges,
         "body": body,
     }
-    return filled(asset("page.html"), fields)
+    return fill_template(asset("page.html"), fields)
 
 
 def badge(kind: str, mark: str, words: str) -> str:
@@ -46,7 +46,7 @@ def badge(kind: str, mark: str, words: str) -> str:
     return f'<li class="badge-{kind}"><span aria-hidden="true">{mark}</span> {escape(words)}</li>'
 
 
-def filled(template: str, fields: MappingABC[str, str]) -> str:
+def fill_template(template: str, fields: MappingABC[str, str]) -> str:
     """The template with every slot filled in one pass: text that looks like a slot stays text.
 
     KeyError for a slot without a field.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def clipped(text: str, width: int) -> str:
+def clip_text(text: str, width: int) -> str:
     """Return the text in at most ``width`` terminal cells, without anything that would move the cursor.
 
     >>> clipped("accumulate", 5)
@@ -39,11 +39,11 @@ def clipped_middle(text: str, width: int) -> str:
     """
     from rich.cells import cell_len
 
-    whole = clipped(text, 10_000)
+    whole = clip_text(text, 10_000)
     if cell_len(whole) <= width:
         return whole
     tail = whole[-3:] if cell_len(whole[-3:]) < width - 1 else ""
-    return clipped(whole, width - cell_len(tail)) + tail
+    return clip_text(whole, width - cell_len(tail)) + tail
 
 
 class Canvas:
@@ -76,7 +76,7 @@ class Canvas:
         """
         from rich.cells import cell_len
 
-        short = clipped_middle(text, width) if keep_end else clipped(text, width)
+        short = clipped_middle(text, width) if keep_end else clip_text(text, width)
         self.put(row, column + (width - cell_len(short)) // 2, short, style)
 
     def box(self, row: int, column: int, width: int, height: int, style: str = "", *, dashed: bool = False) -> None:

@@ -18,7 +18,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.emit.details import Details, node_caption
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.array import arch_summary, summary, telling_classes
-from gridloom.emit.terminal.canvas import Canvas, clipped, clipped_middle
+from gridloom.emit.terminal.canvas import Canvas, clip_text, clipped_middle
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Mapping
 
@@ -229,10 +229,10 @@ def _slot_text(details: Details, tile: int, slot: int, moves: Iterable[str]) -> 
     for k in details.at(tile, slot):
         instance = details.mapping.instances[k]
         style = palette.TERMINAL_STYLES.get(details.op_class(instance), "")
-        part = Text(clipped(details.caption(instance.node), 14), style=f"bold {style}")
+        part = Text(clip_text(details.caption(instance.node), 14), style=f"bold {style}")
         part.append(f" {clipped_middle(instance.node, 18)} @{instance.cycle}", style="not bold default")
         parts.append(part)
-    parts += [Text(clipped(text, 34), style=palette.TERMINAL_STYLES["route"]) for text in moves]
+    parts += [Text(clip_text(text, 34), style=palette.TERMINAL_STYLES["route"]) for text in moves]
     return Text("\n").join(parts)
 
 
@@ -268,7 +268,7 @@ def _graph(dfg: Dfg) -> RenderableType:
         caption = node_caption(node.label, node.op, node.value)
         operands = Text(", ".join(_operands(dfg, k)))
         table.add_row(
-            shown, Text(clipped_middle(node.id, 24)), Text(clipped(caption, 20), style=f"bold {style}"), operands
+            shown, Text(clipped_middle(node.id, 24)), Text(clip_text(caption, 20), style=f"bold {style}"), operands
         )
     about = f"{dfg.domain} · {len(dfg.nodes)} nodes · {len(dfg.edges)} edges"
     return _page(dfg.name, about, table, [])
@@ -292,10 +292,10 @@ def _page(
     from rich.console import Group
     from rich.text import Text
 
-    head = Text(clipped(name, 200), style="bold")
+    head = Text(clip_text(name, 200), style="bold")
     legend = Text()
     for op_class, text in keys:
         legend.append("■ ", palette.TERMINAL_STYLES[op_class])
         legend.append(f"{text}  ")
     rest = [Text(note, style="bright_black")] if note else []
-    return Group(head, Text(clipped(about, 200), style="bright_black"), Text(), drawing, Text(), legend, *rest)
+    return Group(head, Text(clip_text(about, 200), style="bright_black"), Text(), drawing, Text(), legend, *rest)

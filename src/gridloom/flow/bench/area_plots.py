@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gridloom.emit.plots.chart import Band, Bar, Panel, Series, bar_chart, line_chart, picture
+from gridloom.emit.plots.chart import Band, Bar, ChartSeries, Panel, bar_chart, line_chart, picture
 from gridloom.flow.bench.area import AreaReport, AreaRow
 
 UNITS: Final = {"gates": "NAND2 equivalents", "intel": "ALM halves", "xilinx": "LUTs"}
@@ -73,11 +73,11 @@ def fifo(report: AreaReport) -> Panel:
     for k, rows in enumerate(dict.fromkeys((sizes[0], sizes[-1]))):
         chosen = report.select(family="mesh", routing=True, rows=rows, width=16)
         points = tuple((row.fifo, row.ratio) for row in chosen)
-        lines.append(Series(f"mesh {rows}x{rows}", points, 4 + k))
+        lines.append(ChartSeries(f"mesh {rows}x{rows}", points, 4 + k))
     for family in ("chess", "onehop", "hex"):
         for row in report.select(family=family, routing=True, rows=_middle(report)):
             name = f"{family} {row.rows}x{row.rows}, no FIFO"
-            lines.append(Series(name, ((0, row.ratio), (4, row.ratio)), _COLOUR[family], dashed=True, mark=False))
+            lines.append(ChartSeries(name, ((0, row.ratio), (4, row.ratio)), _COLOUR[family], dashed=True, mark=False))
     return line_chart(
         f"FIFO depth, 16 bits, {report.target}",
         lines,
@@ -100,11 +100,11 @@ def growth(report: AreaReport) -> Panel:
         ("onehop", 1, report.select(family="onehop", routing=False, soft=False)),
         ("mesh, routing, FIFO 4", 5, report.select(family="mesh", routing=True, fifo=4)),
     ):
-        lines.append(Series(name, tuple((row.tiles, row.area / first.area) for row in rows), colour))
+        lines.append(ChartSeries(name, tuple((row.tiles, row.area / first.area) for row in rows), colour))
     linear = tuple((row.tiles, row.tiles / first.tiles) for row in base)
-    lines.append(Series("proportional to PEs", linear, 8, dashed=True, mark=False))
+    lines.append(ChartSeries("proportional to PEs", linear, 8, dashed=True, mark=False))
     if report.target == "gates" and len(base) > 1:
-        lines.append(Series("18x18 published: 3.8", ((324.0, _PUBLISHED_GROWTH),), 7))
+        lines.append(ChartSeries("18x18 published: 3.8", ((324.0, _PUBLISHED_GROWTH),), 7))
     return line_chart(
         f"Growth, 16 bits, {report.target}",
         lines,
@@ -159,9 +159,9 @@ def _middle(report: AreaReport) -> int:
     return _MIDDLE_ROWS if _MIDDLE_ROWS in sizes else sizes[0]
 
 
-def _ratios(name: str, rows: list[AreaRow], colour: int, *, dashed: bool = False) -> Series:
+def _ratios(name: str, rows: list[AreaRow], colour: int, *, dashed: bool = False) -> ChartSeries:
     """Return a line of area ratios over the number of PEs."""
-    return Series(name, tuple((row.tiles, row.ratio) for row in rows), colour, dashed)
+    return ChartSeries(name, tuple((row.tiles, row.ratio) for row in rows), colour, dashed)
 
 
 def _parts(row: AreaRow, target: str, size: float) -> tuple[tuple[str, float], ...]:

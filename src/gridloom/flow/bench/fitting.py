@@ -27,7 +27,7 @@ def square_side(dfg: Dfg) -> int:
     return max(1, math.isqrt(max(sum(not op.timeless for op in dfg.ops) - 1, 0)) + 1)
 
 
-def sized(arch: str, dfg: Dfg) -> str:
+def fill_in_size(arch: str, dfg: Dfg) -> str:
     """Return an ARCH string with ``auto`` or ``fit`` replaced by a size.
 
     ``auto`` is the smallest square with one tile per node, ``fit`` the smallest on which op classes are enough too.

@@ -28,7 +28,7 @@ Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class GoldenChange:
     """One number that left its tolerance, for the worse or for the better."""
 
     cell: Key
@@ -42,12 +42,12 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class GoldenComparison:
     """Today's rows compared with golden ones."""
 
     compared: int
-    worse: tuple[Change, ...] = ()
-    better: tuple[Change, ...] = ()
+    worse: tuple[GoldenChange, ...] = ()
+    better: tuple[GoldenChange, ...] = ()
     #: metric -> sum of today's values over the sum of the golden ones, over cells that both map.
     ratios: Mapping[str, float] = field(default_factory=dict)
 
@@ -154,25 +154,25 @@ def parse_tolerances(items: Sequence[str]) -> dict[str, float]:
 
 def compare(
     rows: Iterable[Mapping[str, Any]], golden: Mapping[Key, Mapping[str, str]], tolerances: Mapping[str, float]
-) -> Comparison:
+) -> GoldenComparison:
     """Judge rows against golden ones, cell by cell.
 
     A metric may be worse by its tolerance (and by 1 where the tolerance is above 0, since counts are small); a cell
     that was mapped has to be mapped; a golden cell that is not among the rows is a regression.
     """
     today = {(row["cell"]["source"], row["cell"]["arch"], row["cell"]["seed"]): flat(row) for row in rows}
-    worse: list[Change] = []
-    better: list[Change] = []
+    worse: list[GoldenChange] = []
+    better: list[GoldenChange] = []
     for key, old in golden.items():
         new = today.get(key)
         if new is None:
-            worse.append(Change(cell=key, metric="cell", golden="there", found="missing"))
+            worse.append(GoldenChange(cell=key, metric="cell", golden="there", found="missing"))
         elif new["status"] != old["status"]:
             side = better if new["status"] == "mapped" else worse
-            side.append(Change(cell=key, metric="status", golden=old["status"], found=new["status"]))
+            side.append(GoldenChange(cell=key, metric="status", golden=old["status"], found=new["status"]))
         else:
             _compare_cell(key, new, old, tolerances, worse, better)
-    return Comparison(
+    return GoldenComparison(
         compared=sum(key in today for key in golden),
         worse=tuple(worse),
         better=tuple(better),
@@ -185,8 +185,8 @@ def _compare_cell(
     new: Mapping[str, Any],
     old: Mapping[str, str],
     tolerances: Mapping[str, float],
-    worse: list[Change],
-    better: list[Change],
+    worse: list[GoldenChange],
+    better: list[GoldenChange],
 ) -> None:
     """Add the metrics of one cell that left their tolerance to ``worse`` and ``better``."""
     for name in METRICS:
@@ -194,7 +194,7 @@ def _compare_cell(
             continue
         golden, value = int(old[name]), int(new[name])
         room = max(1.0, golden * tolerances[name]) if tolerances[name] > 0 else 0.0
-        change = Change(cell=key, metric=name, golden=str(golden), found=str(value))
+        change = GoldenChange(cell=key, metric=name, golden=str(golden), found=str(value))
         if value > golden + room:
             worse.append(change)
         elif value < golden - room:

@@ -62,7 +62,7 @@ class Processor:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class ProcessorInstruction:
     """An instruction of the loop: what it takes, and the earlier instructions whose results it reads."""
 
     #: Cycles from its issue to the issue of the first that reads its result.
@@ -86,7 +86,7 @@ def sequential_cycles(dfg: Dfg, processor: Processor | None = None) -> float:
     return round(_cycles(program(dfg, chosen), chosen), 2)
 
 
-def program(dfg: Dfg, processor: Processor) -> list[Instruction]:
+def program(dfg: Dfg, processor: Processor) -> list[ProcessorInstruction]:
     """Return the instructions of an iteration in the order of a list schedule, longest path first.
 
     Operands that are constants or live-ins are left out. The comparison goes wherever the schedule waits, the branch
@@ -106,33 +106,36 @@ def program(dfg: Dfg, processor: Processor) -> list[Instruction]:
             reads[target].append((source, edge.distance))
     work = [_instruction(dfg, n, processor) for n in nodes]
     for _ in range(processor.control - 1):
-        work.append(Instruction(float(processor.alu)))
+        work.append(ProcessorInstruction(float(processor.alu)))
         reads.append([])
     order = _list_schedule(work, reads)
     place = {k: position for position, k in enumerate(order)}
     made = [
-        Instruction(work[k].latency, work[k].unit, tuple((place[source], d) for source, d in reads[k])) for k in order
+        ProcessorInstruction(work[k].latency, work[k].unit, tuple((place[source], d) for source, d in reads[k]))
+        for k in order
     ]
-    return made + [Instruction(1.0)] * min(1, processor.control)
+    return made + [ProcessorInstruction(1.0)] * min(1, processor.control)
 
 
-def _instruction(dfg: Dfg, node: int, processor: Processor) -> Instruction:
+def _instruction(dfg: Dfg, node: int, processor: Processor) -> ProcessorInstruction:
     """What a node takes, without its operands. The data half of a store takes nothing: it is one with the other."""
     op, name = dfg.ops[node], dfg.op_class(dfg.nodes[node].id)
     if name == "mem_data":
-        return Instruction(0.0)
+        return ProcessorInstruction(0.0)
     if name == "mem":
         loads = (op.result and op.name != "store_address") or op.name == "load_address"
-        return Instruction(processor.load + processor.misses * processor.miss if loads else float(processor.store))
+        return ProcessorInstruction(
+            processor.load + processor.misses * processor.miss if loads else float(processor.store)
+        )
     if name == "fp":
         divides = op.name in ("fdiv", "fsqrt", "div", "sqrt")
-        return Instruction(float(processor.fp_div if divides else processor.fp), "fp_div" if divides else "")
+        return ProcessorInstruction(float(processor.fp_div if divides else processor.fp), "fp_div" if divides else "")
     if name == "div":
-        return Instruction(float(processor.div), "div")
-    return Instruction(float(processor.mul if name == "mul" else processor.alu))
+        return ProcessorInstruction(float(processor.div), "div")
+    return ProcessorInstruction(float(processor.mul if name == "mul" else processor.alu))
 
 
-def _list_schedule(work: Sequence[Instruction], reads: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+def _list_schedule(work: Sequence[ProcessorInstruction], reads: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
     """Return the order in which one instruction per cycle issues: of those ready, the one with the most after it."""
     readers: list[list[int]] = [[] for _ in work]
     waiting = [0] * len(work)
@@ -166,7 +169,9 @@ def _list_schedule(work: Sequence[Instruction], reads: Sequence[Sequence[tuple[i
     return order
 
 
-def _heights(work: Sequence[Instruction], readers: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[float]:
+def _heights(
+    work: Sequence[ProcessorInstruction], readers: Sequence[Sequence[int]], waiting: Sequence[int]
+) -> list[float]:
     """Return for each instruction the longest chain of latencies from its issue on."""
     left, order = list(waiting), [k for k in range(len(work)) if not waiting[k]]
     for k in order:
@@ -180,7 +185,7 @@ def _heights(work: Sequence[Instruction], readers: Sequence[Sequence[int]], wait
     return height
 
 
-def _cycles(instructions: Sequence[Instruction], processor: Processor) -> float:
+def _cycles(instructions: Sequence[ProcessorInstruction], processor: Processor) -> float:
     """Return the mean cycles of the last of some iterations that run one after the other."""
     if processor.blocking:
         # The data half of an access takes no cycle of its own.

@@ -22,13 +22,13 @@ from gridloom._version import __version__
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.bench.fitting import sized
+from gridloom.flow.bench.fitting import fill_in_size
 from gridloom.flow.bench.loop_speed import loop_summary
 from gridloom.flow.bench.peers import with_peers
 from gridloom.flow.bench.processor import Processor, sequential_cycles
-from gridloom.flow.bench.suite import Cell, Group, Suite
+from gridloom.flow.bench.suite import Suite, SuiteCell, SuiteGroup
 from gridloom.flow.files import examples_folder
-from gridloom.flow.inputs import fitted, memory_of, read_arch, read_source
+from gridloom.flow.inputs import fit_graph, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
 from gridloom.frontend.loops.spec import Memory, is_loop, parse
@@ -107,7 +107,7 @@ def bench(
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
 
 
-def cell_job(suite: Suite, cell: Cell, folder: Path | None = None) -> Job[Any]:
+def cell_job(suite: Suite, cell: SuiteCell, folder: Path | None = None) -> Job[Any]:
     """Return the job of a cell. Its key holds everything that the result depends on, graph and array included."""
     source = source_path(suite, cell.source, folder)
     arch, memory = _array(cell.arch, source)
@@ -171,7 +171,7 @@ def _sequential(parameters: Mapping[str, Any], processor: Processor) -> dict[str
     if array.style != "modulo":
         return {}
     memory = _memory(parameters["arch"]) if is_loop(parameters["source"]) else "arrays"
-    return {"sequential": sequential_cycles(fitted(graph_of(parameters["source"], memory), array), processor)}
+    return {"sequential": sequential_cycles(fit_graph(graph_of(parameters["source"], memory), array), processor)}
 
 
 def _energy(mapping: MappingOfGraph | None) -> float | None:
@@ -194,7 +194,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def narrowed(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = ()) -> Suite:
+def select_cells(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = ()) -> Suite:
     """Return the suite on some of its arrays, or with other seeds; nothing given: as it is.
 
     OptionError for an array that the suite does not have.
@@ -215,7 +215,7 @@ def narrowed(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = 
 def on_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
     """Return the suite with every one of its sources on each of these arrays, in the place of its own arrays."""
     sources = tuple(dict.fromkeys(source for group in suite.groups for source in group.sources))
-    group = Group(sources=sources, archs=tuple(archs))
+    group = SuiteGroup(sources=sources, archs=tuple(archs))
     return replace(suite, groups=(group,), expected=replace(suite.expected, cells=None, mapped=None))
 
 
@@ -269,7 +269,7 @@ def _array(arch: str, source: str) -> tuple[str, Memory]:
     """Return the ARCH string of a cell, and how the array takes memory accesses, which does not depend on its size."""
     # The graph has to be read before the size is known, and the way of memory accesses before the graph.
     memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"
-    return sized(arch, graph_of(source, memory)), memory
+    return fill_in_size(arch, graph_of(source, memory)), memory
 
 
 @cache
@@ -296,7 +296,7 @@ def graph_hash(source: str, memory: Memory) -> str:
     return hashlib.blake2b(json_format.dumps(graph_of(source, memory)).encode(), digest_size=12).hexdigest()
 
 
-def _row(cell: Cell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+def _row(cell: SuiteCell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
     """Return the row of a cell: what it is, how long it took, and its record or what broke."""
     named = {
         "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},

@@ -27,7 +27,7 @@ from typing import Any
 
 from gridloom import registry
 from gridloom.errors import OptionError
-from gridloom.frontend.loops.source_name import check_saved
+from gridloom.frontend.loops.source_name import check_saved_sources
 from gridloom.search.choice import MapperFunction
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
@@ -38,7 +38,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class SuiteCell:
     """One run of a suite: a source on an array with a seed. ``arch`` may still say ``auto`` or ``fit``."""
 
     source: str
@@ -47,7 +47,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SuiteGroup:
     """Sources and arrays: each source is mapped to each array."""
 
     sources: tuple[str, ...]
@@ -55,7 +55,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedCells:
     """How many cells a suite has, and how many of them are known to map."""
 
     cells: int | None = None
@@ -78,20 +78,20 @@ class Suite:
     time_limit: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
-    groups: tuple[Group, ...] = ()
+    groups: tuple[SuiteGroup, ...] = ()
     #: Sources are paths below a folder of published graphs.
     files: bool = False
     #: Sources are paths below our own ``examples/kernels``, where the user names no other folder.
     examples: bool = False
-    expected: Expected = Expected()
+    expected: ExpectedCells = ExpectedCells()
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[SuiteCell]:
         """Yield every cell, in the order of the file: by source, then array, then seed."""
         for group in self.groups:
             for source in group.sources:
                 for arch in group.archs:
                     for seed in self.seeds:
-                        yield Cell(source=source, arch=arch, seed=seed)
+                        yield SuiteCell(source=source, arch=arch, seed=seed)
 
 
 def load_suite(name: str, named: Sequence[str] = ()) -> Suite:
@@ -101,7 +101,7 @@ def load_suite(name: str, named: Sequence[str] = ()) -> Suite:
     """
     if name.endswith((".yaml", ".yml")):
         suite = read_suite(read_yaml_file(Path(name)), name)
-        check_saved((source for group in suite.groups for source in group.sources), named, name)
+        check_saved_sources((source for group in suite.groups for source in group.sources), named, name)
         return suite
     return declared_suite(name)
 
@@ -137,7 +137,7 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
         groups=tuple(_groups(data, where)),
         files=data.get("files", False) is True,
         examples=data.get("files", False) == "examples",
-        expected=Expected(cells=_count(expected, "cells", where), mapped=_count(expected, "mapped", where)),
+        expected=ExpectedCells(cells=_count(expected, "cells", where), mapped=_count(expected, "mapped", where)),
     )
     if "functions" in data:
         suite = _of_functions(suite, data, where)
@@ -166,7 +166,7 @@ def _borrowed(data: dict[str, Any], where: str) -> list[str]:
     return list(dict.fromkeys(source for group in declared_suite(name).groups for source in group.sources))
 
 
-def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
+def _groups(data: dict[str, Any], where: str) -> Iterator[SuiteGroup]:
     """Yield the blocks of sources and arrays; the keys at the top are a block, too."""
     if "functions" in data and isinstance(data["functions"], dict):
         data = {**data, "sources": [str(source) for source in data["functions"]]}
@@ -178,7 +178,7 @@ def _groups(data: dict[str, Any], where: str) -> Iterator[Group]:
     for k, block in enumerate(blocks):
         # A block without arrays of its own meets those of the whole suite.
         archs = block.get("archs", data.get("archs"))
-        yield Group(
+        yield SuiteGroup(
             sources=tuple(_words(block.get("sources"), f"groups.{k}.sources" if k else "sources", where)),
             archs=tuple(_words(archs, f"groups.{k}.archs" if k else "archs", where)),
         )

@@ -12,13 +12,13 @@ from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.bounds import lower_bound
 from gridloom.flow.functions.mlir import MlirFunction, source_of
-from gridloom.flow.inputs import ArchLike, fitted, memory_of, read_arch
+from gridloom.flow.inputs import ArchLike, fit_graph, memory_of, read_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, controlled, read_program
+from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, plan_controller, read_program
 from gridloom.frontend.c.function.signature import Signature, read_signature
 from gridloom.frontend.loops.source_name import split
 from gridloom.limits import deadline, reading_seconds
@@ -215,7 +215,7 @@ def compile_program(
     if told is not None:
         for loop in loops:
             told(loop.text)
-    return finished(program, signature, array, loops, path)
+    return finish_function(program, signature, array, loops, path)
 
 
 def _request(arch: Arch, options: CompileOptions) -> Request:
@@ -229,7 +229,7 @@ def _request(arch: Arch, options: CompileOptions) -> Request:
     )  # fmt: skip
 
 
-def finished(
+def finish_function(
     program: FunctionProgram, signature: Signature, arch: Arch, loops: Sequence[CompiledLoop], path: Path | None
 ) -> Compiled:
     """A function whose loops are mapped, with the host's code and what it is compared with."""
@@ -248,7 +248,7 @@ def finished(
 def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLoop]) -> Iterator[CompiledLoop]:
     """The mapped loops that the array's loop controller starts for each iteration of loops around them."""
     for loop in loops if arch.loop_levels else ():
-        plan = controlled(program.module, loop.plan, arch.loop_levels)
+        plan = plan_controller(program.module, loop.plan, arch.loop_levels)
         if loop.mapping is not None and plan is not None:
             yield replace(loop, plan=plan)
 
@@ -271,7 +271,7 @@ def _mapped(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
     if memory_of(arch) != "arrays":
         return CompiledLoop(plan=plan, reason=f"array {arch.name} has no memory units")
     try:
-        result = map_graph(request, fitted(plan.graph.dfg, arch), arch)
+        result = map_graph(request, fit_graph(plan.graph.dfg, arch), arch)
     except GridloomError as error:
         return CompiledLoop(plan=plan, reason=str(error))
     if result.mapping is None:

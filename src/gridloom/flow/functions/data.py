@@ -14,7 +14,7 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.frontend.c.function.host import global_key
-from gridloom.frontend.c.function.signature import Parameter, Signature
+from gridloom.frontend.c.function.signature import FunctionParameter, Signature
 
 #: Elements of an array that nobody gave, and the bound of a number that nobody gave.
 RANDOM_ELEMENTS: Final = 1024
@@ -85,7 +85,7 @@ def _place(arguments: Arguments, arrays: Mapping[str, np.ndarray[Any, Any]]) -> 
 
 
 def _array(
-    signature: Signature, parameter: Parameter, given: Mapping[str, Any], random: np.random.Generator | None
+    signature: Signature, parameter: FunctionParameter, given: Mapping[str, Any], random: np.random.Generator | None
 ) -> np.ndarray[Any, Any] | None:
     """The array of a parameter; None for a null pointer."""
     kind, name = parameter.type, parameter.name
@@ -117,7 +117,7 @@ def _array(
     return np.ascontiguousarray(array)
 
 
-def _random_array(parameter: Parameter, random: np.random.Generator) -> np.ndarray[Any, Any]:
+def _random_array(parameter: FunctionParameter, random: np.random.Generator) -> np.ndarray[Any, Any]:
     """Small numbers, so that sums and products stay in range and indices have a chance to."""
     kind = parameter.type
     shape = (RANDOM_ELEMENTS,)
@@ -131,7 +131,7 @@ def _random_array(parameter: Parameter, random: np.random.Generator) -> np.ndarr
 
 
 def _number(
-    signature: Signature, parameter: Parameter, given: Mapping[str, Any], random: np.random.Generator | None
+    signature: Signature, parameter: FunctionParameter, given: Mapping[str, Any], random: np.random.Generator | None
 ) -> Any:
     """The value of a parameter that is a number, in the range of its type."""
     kind, name = parameter.type, parameter.name

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gridloom.errors import MappingError, OptionError
 from gridloom.flow.confirmation import illegalities
-from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finished
+from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finish_function
 from gridloom.flow.functions.mlir import MlirFunction
 from gridloom.frontend.c.function.program import LoopPlan, read_program
 from gridloom.frontend.c.function.signature import read_signature
@@ -91,7 +91,7 @@ def load(path: Path, source: Path | None = None) -> Compiled:
     archs = [loop.mapping.arch for loop in loops if loop.mapping is not None]
     if not archs:
         raise MappingError("has no mapping; compile the function again", where=str(path))
-    compiled = finished(program, signature, archs[0], loops, None if judge else source)
+    compiled = finish_function(program, signature, archs[0], loops, None if judge else source)
     compiled.native = judge or compiled.native
     return compiled
 
@@ -134,7 +134,7 @@ def _loop(path: Path, plan: LoopPlan, row: dict[str, Any]) -> CompiledLoop:
 
 
 def _fitted(plan: LoopPlan, arch: Any) -> Any:
-    from gridloom.flow.inputs import fitted
+    from gridloom.flow.inputs import fit_graph
 
     assert plan.graph is not None
-    return fitted(plan.graph.dfg, arch)
+    return fit_graph(plan.graph.dfg, arch)

@@ -10,14 +10,14 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.flow.functions.data import Arguments
-from gridloom.flow.functions.native import Outcome
+from gridloom.flow.functions.native import NativeOutcome
 from gridloom.frontend.c.function.program import FunctionProgram, program_of
-from gridloom.frontend.c.function.signature import CType, Parameter, Signature
+from gridloom.frontend.c.function.signature import CType, FunctionParameter, Signature
 from gridloom.frontend.c.llvm.modules import module_of
 from gridloom.frontend.loops.spec import parse
 from gridloom.frontend.mlir.compile import parameters_of, result_of
 from gridloom.frontend.mlir.jit import execute
-from gridloom.frontend.mlir.signatures import Parameter as MlirParameter
+from gridloom.frontend.mlir.signatures import MlirParameter as MlirParameter
 
 #: The size of a dimension that nobody gave, where arrays are made up.
 OPEN_SIZE: Final = 16
@@ -50,7 +50,7 @@ class MlirFunction:
     def signature(self) -> Signature:
         """The parameters, those for results and for sizes of open shapes included."""
         result = CType(text=self.result, scalar=_SCALARS[self.result]) if self.result else None
-        parameters = tuple(Parameter(name=row.name, type=_type(row)) for row in self.rows)
+        parameters = tuple(FunctionParameter(name=row.name, type=_type(row)) for row in self.rows)
         return Signature(name=self.function, parameters=parameters, result=result, variables={})
 
     def complete(self, given: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class MlirFunction:
                 found[row.name] = int(value.shape[dimension])
         return found
 
-    def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = 60.0) -> Outcome:
+    def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = 60.0) -> NativeOutcome:
         """Call the function in a process of its own, as MLIR's just-in-time compiler makes it."""
         given: dict[str, Any] = dict(arguments.numbers)
         for name, (dtype, shape) in arguments.shapes.items():
@@ -85,7 +85,7 @@ class MlirFunction:
         objects = {}
         for name, (dtype, _) in arguments.shapes.items():
             objects[name] = outcome.arrays[name].astype(dtype).tobytes()
-        return Outcome(value=self._value(outcome.result), objects=objects)
+        return NativeOutcome(value=self._value(outcome.result), objects=objects)
 
     def _value(self, result: int | float | None) -> Any:
         return None if result is None else np.asarray(result).astype(_SCALARS[self.result])[()]

@@ -28,7 +28,7 @@ from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.host_calls import known
 from gridloom.frontend.c.function.signature import CType, Signature
 from gridloom.frontend.c.llvm.driver import MAX_MEMORY as COMPILER_MEMORY
-from gridloom.frontend.c.llvm.driver import SEMANTICS, Compiler, Limits, find_compiler, run_compiler
+from gridloom.frontend.c.llvm.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
 from gridloom.frontend.c.llvm.native_module import native_module
 from gridloom.frontend.confinement import (
     CPU_SECONDS,
@@ -167,7 +167,7 @@ class Crash(SourceError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class NativeComparison:
     """What the comparison with native code said. ``differences`` is empty where everything is equal."""
 
     differences: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ class Comparison:
 
 
 @dataclass(kw_only=True)
-class Outcome:
+class NativeOutcome:
     """What a run of the function left: the returned value, objects by name, variables by name."""
 
     value: Any
@@ -216,7 +216,7 @@ class NativeFunction:
         """The arguments of a run, to which C adds nothing."""
         return given
 
-    def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = TIME_LIMIT) -> Outcome:
+    def run(self, arguments: Arguments, contents: Mapping[str, bytes], time_limit: float = TIME_LIMIT) -> NativeOutcome:
         """Call the function. ``contents`` are what the variables start from.
 
         SourceError where it cannot be confined or built, and where it crashes or hangs.
@@ -227,18 +227,18 @@ class NativeFunction:
         for name, size in self.variables:
             message += contents[global_key(name)].ljust(size, b"\0")[:size]
         size = 8 + len(pool) + sum(size for _, size in self.variables)
-        output = run_confined(self.sandbox, program, message, size, time_limit, self.path)
+        output = run_in_sandbox(self.sandbox, program, message, size, time_limit, self.path)
         return self._outcome(output, places, arguments, len(pool))
 
     def _outcome(
         self, output: bytes, places: Mapping[str, int], arguments: Arguments, size: int
-    ) -> Outcome:  # fmt: skip
+    ) -> NativeOutcome:  # fmt: skip
         objects = {name: output[8 + at : 8 + at + len(arguments.objects[name])] for name, at in places.items()}
         at = 8 + size
         for name, length in self.variables:
             objects[global_key(name)] = output[at : at + length]
             at += length
-        return Outcome(value=_value(self.signature, output[:8]), objects=objects)
+        return NativeOutcome(value=_value(self.signature, output[:8]), objects=objects)
 
     def _slots(self, arguments: Arguments, places: Mapping[str, int]) -> bytes:
         """Eight bytes for each parameter: a number, or the place of an array in the pool."""
@@ -334,7 +334,7 @@ def native_output(path: Path, sandbox: Sandbox | None = None, time_limit: float 
     )
     with tempfile.TemporaryDirectory(prefix="gridloom-native-") as name:
         program = built_program(Path(name), path, text, module, library=True)
-        output = run_confined(confined, program, b"", MOST_PRINTED, time_limit, path, whole=True)
+        output = run_in_sandbox(confined, program, b"", MOST_PRINTED, time_limit, path, whole=True)
     return output.decode("utf-8", errors="replace")
 
 
@@ -362,7 +362,7 @@ def built_program(folder: Path, path: Path, driver: str, module: str, *, library
     compiler, program = find_compiler(), folder / "program"
     (folder / "driver.c").write_text(driver, encoding="utf-8")
     (folder / "module.ll").write_text(module, encoding="utf-8")
-    limits = Limits(COMPILER_MEMORY * 4, _MOST_WRITTEN)
+    limits = CompilerLimits(COMPILER_MEMORY * 4, _MOST_WRITTEN)
     words = [*_builder(compiler), *SEMANTICS, "-O1", "-w", "-fno-stack-protector", "-fno-builtin", "-static"]
     words += ["-o", str(program), str(folder / "driver.c"), str(folder / "module.ll")]
     message = ""
@@ -381,7 +381,7 @@ def _builder(compiler: Compiler) -> list[str]:
     return [*compiler.command, *target, "-malign-double"]
 
 
-def run_confined(
+def run_in_sandbox(
     sandbox: Sandbox, program: Path, message: bytes, most: int, time_limit: float, path: Path, *, whole: bool = False
 ) -> bytes:
     """What a program writes for a message: exactly ``most`` bytes, or at most as many for a ``whole`` program.

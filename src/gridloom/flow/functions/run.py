@@ -14,9 +14,9 @@ from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
 from gridloom.flow.functions.launching.cycles import LoopCycles, accounts
 from gridloom.flow.functions.launching.launcher import Launcher
-from gridloom.flow.functions.launching.schedule import Schedule, schedule
+from gridloom.flow.functions.launching.schedule import LaunchSchedule, schedule
 from gridloom.flow.functions.launching.timeline import Event, Timeline
-from gridloom.flow.functions.native import Comparison, Crash, Outcome
+from gridloom.flow.functions.native import Crash, NativeComparison, NativeOutcome
 from gridloom.frontend.c.function.host import Host, global_key
 from gridloom.frontend.c.function.host_code import host_code
 from gridloom.frontend.c.function.memory import Memory
@@ -44,7 +44,7 @@ class FunctionRun:
     loops: dict[str, LoopCycles]
     data_movement: int
     single_issue: int
-    native: Comparison
+    native: NativeComparison
     #: What happened when; empty unless the run was traced.
     events: tuple[Event, ...] = ()
 
@@ -94,11 +94,11 @@ def run_function(
     values = _values(compiled, arguments, memory)
     with deadline(RUN_SECONDS, "running the function"):
         value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
-    outcome = Outcome(
+    outcome = NativeOutcome(
         value=_returned(compiled, value, arguments, memory),
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
     )
-    compared = Comparison(missing="not asked for")
+    compared = NativeComparison(missing="not asked for")
     if compare:
         compared = _compared(compiled, arguments, before, outcome, native)
     words_in, words_out = _words(compiled, arguments)
@@ -116,7 +116,7 @@ def run_function(
     )  # fmt: skip
 
 
-def _arrays(arguments: Arguments, outcome: Outcome) -> dict[str, np.ndarray[Any, Any]]:
+def _arrays(arguments: Arguments, outcome: NativeOutcome) -> dict[str, np.ndarray[Any, Any]]:
     """What the function left in its array parameters."""
     arrays = {}
     for name, (dtype, shape) in arguments.shapes.items():
@@ -126,7 +126,7 @@ def _arrays(arguments: Arguments, outcome: Outcome) -> dict[str, np.ndarray[Any,
     return arrays
 
 
-def _variables(compiled: Compiled, outcome: Outcome) -> dict[str, np.ndarray[Any, Any]]:
+def _variables(compiled: Compiled, outcome: NativeOutcome) -> dict[str, np.ndarray[Any, Any]]:
     """What the function left in the variables of its file."""
     found = {}
     for name, variable in compiled.program.module.globals.items():
@@ -145,7 +145,7 @@ def _words(compiled: Compiled, arguments: Arguments) -> tuple[dict[str, int], di
 
 
 def _events(
-    launcher: Launcher, decided: Schedule, words_in: Mapping[str, int], words_out: Mapping[str, int]
+    launcher: Launcher, decided: LaunchSchedule, words_in: Mapping[str, int], words_out: Mapping[str, int]
 ) -> tuple[Event, ...]:
     """The timeline of a run under its schedule."""
     timeline = Timeline(sum(words_in.get(name, 0) for name in decided.objects))
@@ -223,38 +223,38 @@ def _wrapped(value: int) -> int:
 
 
 def _compared(
-    compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes], outcome: Outcome, native: bool
-) -> Comparison:
+    compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes], outcome: NativeOutcome, native: bool
+) -> NativeComparison:
     """What native code on the same data says; where it is not asked for or cannot run, what the interpreted IR says."""
     note = ""
     if native and compiled.native is not None:
         try:
             found = compiled.native.run(arguments, before)
-            return Comparison(
+            return NativeComparison(
                 differences=_differences(compiled, arguments, outcome, found, compiled.native.label),
                 label=compiled.native.label,
             )
         except Crash as error:
-            return Comparison(differences=(error.message,), label=compiled.native.label)
+            return NativeComparison(differences=(error.message,), label=compiled.native.label)
         except (SourceError, MissingExtra) as error:
             note = error.message
     try:
         found = _interpreted(compiled, arguments, before)
     except TimeUp as error:
-        return Comparison(missing=error.message, label=INTERPRETED, note=note)
-    return Comparison(
+        return NativeComparison(missing=error.message, label=INTERPRETED, note=note)
+    return NativeComparison(
         differences=_differences(compiled, arguments, outcome, found, INTERPRETED), label=INTERPRETED, note=note
     )
 
 
-def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes]) -> Outcome:
+def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes]) -> NativeOutcome:
     """The outcome of the whole function on the host alone: no loop is launched."""
     program = compiled.program
     host = Host(program.module, host_code(program.module, program.functions, [], program.file), program.file)
     memory = host.memory({**before, **arguments.objects})
     with deadline(RUN_SECONDS, "interpreting the function"):
         value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])
-    return Outcome(
+    return NativeOutcome(
         value=_returned(compiled, value, arguments, memory),
         objects={name: memory.contents(name) for name in memory.objects if _is_shown(compiled, arguments, name)},
     )
@@ -266,7 +266,7 @@ def _is_shown(compiled: Compiled, arguments: Arguments, name: str) -> bool:
 
 
 def _differences(
-    compiled: Compiled, arguments: Arguments, outcome: Outcome, found: Outcome, label: str
+    compiled: Compiled, arguments: Arguments, outcome: NativeOutcome, found: NativeOutcome, label: str
 ) -> tuple[str, ...]:  # fmt: skip
     """Where the outcome of a run differs from another one."""
     differences = []

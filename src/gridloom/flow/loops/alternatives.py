@@ -83,7 +83,7 @@ class Alternative:
         return sum(not op.timeless for op in self.dfg.ops)
 
 
-def ranked(rows: Sequence[Alternative], arch: Arch) -> tuple[Alternative, ...]:
+def rank_alternatives(rows: Sequence[Alternative], arch: Arch) -> tuple[Alternative, ...]:
     """The alternatives on an array, the one with the best bounds first. Costs the MII of each."""
     if len(rows) == 1:
         return tuple(rows)

@@ -17,7 +17,7 @@ from gridloom.frontend.python.kernel import PythonKernel, sources_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class LoopRow:
     """One loop: what names it, what its graph has, or why there is none."""
 
     #: The SOURCE that maps it.
@@ -59,7 +59,7 @@ class Row:
         ]
 
 
-def list_loops(path: Path) -> list[Row]:
+def list_loops(path: Path) -> list[LoopRow]:
     """Return the loops of a ``.c`` file, or the kernels of a ``.py`` file, in the order of the source.
 
     Costs one run of clang; a Python file is executed.
@@ -67,7 +67,7 @@ def list_loops(path: Path) -> list[Row]:
     return _python_kernels(path) if path.suffix == ".py" else _c_loops(path)
 
 
-def _c_loops(path: Path) -> list[Row]:
+def _c_loops(path: Path) -> list[LoopRow]:
     """Return one row for each loop of a C file. Runs clang once."""
     from gridloom.frontend.c import describe
 
@@ -78,7 +78,7 @@ def _c_loops(path: Path) -> list[Row]:
         if gone:
             level = "not in the compiled code"
         rows.append(
-            Row(
+            LoopRow(
                 source=f"{path}:{loop.function}" + (f",loop={loop.number}" if not (gone or whole) else ""),
                 place="function" if whole else f"line {loop.line}, {level}",
                 ops=loop.ops,
@@ -91,23 +91,23 @@ def _c_loops(path: Path) -> list[Row]:
     return rows
 
 
-def _python_kernels(path: Path) -> list[Row]:
+def _python_kernels(path: Path) -> list[LoopRow]:
     """Return one row for each kernel, and each object with ``build``, of a Python file, which is executed."""
     rows = []
     for name, kernel in sources_of(path).items():
         place = f"line {kernel.line}" if isinstance(kernel, PythonKernel) else "object with build()"
-        row = Row(source=f"{path}:{name}", place=place)
+        row = LoopRow(source=f"{path}:{name}", place=place)
         if isinstance(kernel, GridloomError):
-            rows.append(Row(source=row.source, place=row.place, limit=str(kernel)))
+            rows.append(LoopRow(source=row.source, place=row.place, limit=str(kernel)))
             continue
         try:
             dfg = kernel if isinstance(kernel, Dfg) else kernel.graph()
         except SourceError as error:
-            rows.append(Row(source=row.source, place=row.place, limit=str(error)))
+            rows.append(LoopRow(source=row.source, place=row.place, limit=str(error)))
             continue
         ops: dict[str, int] = {}
         for node, op in zip(dfg.nodes, dfg.ops):
             if not op.timeless:
                 ops[node.op] = ops.get(node.op, 0) + 1
-        rows.append(Row(source=row.source, place=row.place, ops=ops, rec_mii=recurrence_mii(dfg)))
+        rows.append(LoopRow(source=row.source, place=row.place, ops=ops, rec_mii=recurrence_mii(dfg)))
     return rows

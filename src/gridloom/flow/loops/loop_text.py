@@ -13,13 +13,13 @@ from gridloom.flow.loops.alternatives import Alternative
 from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
-from gridloom.transform.assumed import assumed
+from gridloom.transform.assumed import assume_ranges
 
 if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
     from gridloom.flow.source.c_loops import CReference
     from gridloom.frontend.c import CLoop, COptions
-    from gridloom.frontend.c.llvm.ir import Module
+    from gridloom.frontend.c.llvm.ir import IrModule
     from gridloom.frontend.python.kernel import PythonKernel
 
 _MOST_LINES = 400
@@ -56,7 +56,7 @@ class LoopText:
         return SourceListing(file=self.file, first=self.first, lines=self.lines, nodes=nodes, remarks=told)
 
 
-def read_loop(text: str | SourceName, memory: Memory, module: Module | None = None) -> list[Alternative]:
+def read_loop(text: str | SourceName, memory: Memory, module: IrModule | None = None) -> list[Alternative]:
     """Return the graphs of the loop that ``FILE.c:FUNCTION,...`` or ``FILE.py:FUNCTION,...`` names, with its text.
 
     The first one is reduced, the second as written, unless the text names one of them; with ``unroll=auto`` there are
@@ -65,7 +65,7 @@ def read_loop(text: str | SourceName, memory: Memory, module: Module | None = No
     """
     spec = parse(text)
     rows = _read_python(spec, memory) if spec.path.suffix == ".py" else _read_c(text, memory, module)
-    return [replace(row, dfg=assumed(row.dfg, spec.ranges)) for row in rows] if spec.ranges else rows
+    return [replace(row, dfg=assume_ranges(row.dfg, spec.ranges)) for row in rows] if spec.ranges else rows
 
 
 def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
@@ -82,13 +82,13 @@ def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
     return _distinct(rows)
 
 
-def _read_c(text: str | SourceName, memory: Memory, given: Module | None) -> list[Alternative]:
+def _read_c(text: str | SourceName, memory: Memory, given: IrModule | None) -> list[Alternative]:
     """Return the graphs and the text of a C loop, from the head of its function on."""
-    from gridloom.frontend.c import compiled, parse_spec, pick
+    from gridloom.frontend.c import compile_file, parse_spec, pick
 
     path, options = parse_spec(text, memory)
     spec = parse(text)
-    module = given or compiled(path, options)
+    module = given or compile_file(path, options)
     rows = []
     for reduced in (True, False) if spec.reduced is None else (spec.reduced,):
         factor = 1 if spec.unroll == AUTO else spec.unroll
@@ -113,7 +113,7 @@ def _read_c(text: str | SourceName, memory: Memory, given: Module | None) -> lis
             *_unrolled(_exchanged(rows, module, path, options), spec, options.memory)]  # fmt: skip
 
 
-def _exchanged(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
+def _exchanged(rows: list[Alternative], module: IrModule, path: Path, options: COptions) -> list[Alternative]:
     """Return the alternative with the loop around running inside; none where the two cannot be exchanged."""
     from gridloom.frontend.c import pick
 
@@ -126,7 +126,7 @@ def _exchanged(rows: list[Alternative], module: Module, path: Path, options: COp
     return [replace(rows[0], dfg=loop.dfg, copies=1, label=label, reference=given)]
 
 
-def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptions) -> list[Alternative]:
+def _jammed(rows: list[Alternative], module: IrModule, path: Path, options: COptions) -> list[Alternative]:
     """Return the alternatives with several iterations of the loop around side by side; none where that is not taken."""
     from gridloom.frontend.c import pick
 
@@ -144,7 +144,7 @@ def _jammed(rows: list[Alternative], module: Module, path: Path, options: COptio
     return found
 
 
-def _reference(loop: CLoop, module: Module, path: Path, options: COptions, unroll: int = 1) -> CReference:
+def _reference(loop: CLoop, module: IrModule, path: Path, options: COptions, unroll: int = 1) -> CReference:
     """Return what runs the source of a loop beside its graph."""
     from gridloom.flow.source.c_loops import exchanged_reference, reference_of
 
@@ -182,12 +182,12 @@ def _unrolled(rows: list[Alternative], spec: LoopSpec, memory: Memory) -> list[A
     """Return the alternatives with several iterations in one, where the number is to be chosen."""
     if spec.unroll != AUTO or memory == "streams":
         return rows
-    from gridloom.frontend.loops.unroll import unrolled
+    from gridloom.frontend.loops.unroll import unroll_graph
 
     return [
         replace(
             row,
-            dfg=unrolled(row.dfg, factor),
+            dfg=unroll_graph(row.dfg, factor),
             copies=factor,
             label=f"{row.label}, {factor} iterations in one",
             reference=None if row.reference is None else row.reference.unrolled(factor),

@@ -74,7 +74,7 @@ def confirm_parts(
         findings = whole_differences(dfg, mapped, iterations, seed)
     if not findings and rewrite is not None:
         given, words = rewrite.stimulus(iterations, seed)
-        findings = rewrite.findings(given, run_mapped(mapped, words))
+        findings = rewrite.findings(given, run_mapped_parts(mapped, words))
     return Confirmed(parts=tuple(mapped), findings=tuple(findings))
 
 
@@ -87,7 +87,7 @@ def whole_differences(dfg: Dfg, parts: Sequence[MappedPart], iterations: int, se
 
     stimulus = stimulus_for(dfg, iterations, seed)
     expected = interpret(dfg, stimulus).outputs
-    outputs = run_mapped(parts, stimulus)
+    outputs = run_mapped_parts(parts, stimulus)
     return [
         f"output {name!r} of the parts differs from the unsplit graph's"
         for name, words in expected.items()
@@ -95,7 +95,7 @@ def whole_differences(dfg: Dfg, parts: Sequence[MappedPart], iterations: int, se
     ]
 
 
-def run_mapped(parts: Sequence[MappedPart], stimulus: Stimulus) -> dict[str, Words]:
+def run_mapped_parts(parts: Sequence[MappedPart], stimulus: Stimulus) -> dict[str, Words]:
     """Run each part's configuration over all iterations; memory holds one stream for each value that was stored.
 
     Copy k of n takes iterations k, k + n, k + 2n, ...; where they do not come out even, the last ones are made up

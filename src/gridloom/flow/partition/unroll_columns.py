@@ -26,7 +26,7 @@ def copy_name(name: str, k: int) -> str:
     return f"{name}@{k}"
 
 
-def unrolled(dfg: Dfg, copies: int) -> Dfg:
+def copy_graph(dfg: Dfg, copies: int) -> Dfg:
     """Return the graph with every node but constants and live-ins ``copies`` times. Linear in the result."""
     shared = {node.id for node, op in zip(dfg.nodes, dfg.ops, strict=True) if op.timeless}
     nodes = [node for node in dfg.nodes if node.id in shared]
@@ -70,7 +70,7 @@ def side_by_side(mapping: Mapping, copies: int) -> Mapping:
             )
             for route in mapping.routes
         ]
-    return replace(mapping, dfg=unrolled(dfg, copies), instances=tuple(instances), routes=tuple(routes))
+    return replace(mapping, dfg=copy_graph(dfg, copies), instances=tuple(instances), routes=tuple(routes))
 
 
 def width_of(mapping: Mapping) -> int:

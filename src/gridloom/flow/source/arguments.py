@@ -16,8 +16,8 @@ import numpy as np
 
 from gridloom.frontend.c.function.host import Host, global_key
 from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, Instruction, Value
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.ir import Constant, Function, Global, Instruction, IrParameter, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
 
 #: Bytes of an object that a pointer leads into, and where in it: an index may be negative.
 _OBJECT: Final = 1 << 16
@@ -27,7 +27,7 @@ _REALS: Final = {"float": np.float32, "double": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DataKind:
     """A kind of data: the largest number of an argument (0: any) and of an element (0: any of its type).
 
     With ``shared``, pointers that C lets overlap lead into one object, a few elements apart.
@@ -39,10 +39,10 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NumberSource:
     """Where numbers come from: a kind of data, a generator, and numbers that should be met."""
 
-    kind: Kind
+    kind: DataKind
     rng: np.random.Generator
     met: Sequence[int]
 
@@ -58,8 +58,15 @@ class Source:
 
 
 KINDS: Final = (
-    Kind(24, 0), Kind(40, 63), Kind(17, 0, shared=True), Kind(0, 0), Kind(9, 7), Kind(3, 1), Kind(64, 0), Kind(0, 63),
-)  # fmt: skip
+    DataKind(24, 0),
+    DataKind(40, 63),
+    DataKind(17, 0, shared=True),
+    DataKind(0, 0),
+    DataKind(9, 7),
+    DataKind(3, 1),
+    DataKind(64, 0),
+    DataKind(0, 63),
+)
 
 
 def draw(host: Host, function: Function, extents: Mapping[str, int], seed: int) -> Iterator[tuple[Memory, list[Any]]]:
@@ -70,7 +77,7 @@ def draw(host: Host, function: Function, extents: Mapping[str, int], seed: int) 
     elements, met = element_types(function), constants(function)
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng([seed, number])
-        yield _drawn(host, function, elements, extents, Source(kind, rng, met))
+        yield _drawn(host, function, elements, extents, NumberSource(kind, rng, met))
 
 
 def constants(function: Function) -> list[int]:
@@ -93,7 +100,7 @@ def element_types(function: Function) -> dict[str, str]:
     return found
 
 
-def _bases(pointer: Value) -> Iterator[Argument | Global]:
+def _bases(pointer: Value) -> Iterator[IrParameter | Global]:
     """The parameters and globals that a pointer may be counted from."""
     work, seen = [pointer], set()
     while work:
@@ -101,14 +108,14 @@ def _bases(pointer: Value) -> Iterator[Argument | Global]:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, Argument | Global):
+        if isinstance(value, IrParameter | Global):
             yield value
         elif isinstance(value, Instruction) and value.opcode in ("getelementptr", "phi", "select", "freeze"):
             work += value.operands[:1] if value.opcode == "getelementptr" else value.operands
 
 
 def _drawn(
-    host: Host, function: Function, elements: Mapping[str, str], extents: Mapping[str, int], source: Source
+    host: Host, function: Function, elements: Mapping[str, str], extents: Mapping[str, int], source: NumberSource
 ) -> tuple[Memory, list[Any]]:
     """A memory and the arguments of one kind."""
     kind, rng = source.kind, source.rng
@@ -134,9 +141,9 @@ def _drawn(
     return memory, arguments
 
 
-def _variables(host: Host, source: Source) -> dict[str, bytes]:
+def _variables(host: Host, source: NumberSource) -> dict[str, bytes]:
     """Random contents for the arrays among the file's variables that begin as zeros."""
-    layout = Layout(host.module.structs)
+    layout = DataLayout(host.module.structs)
     found = {}
     for name, variable in host.module.globals.items():
         array = re.fullmatch(r"(?:\[\d+ x )+([^\[\]]+)\]+", variable.contents_type)
@@ -146,7 +153,7 @@ def _variables(host: Host, source: Source) -> dict[str, bytes]:
     return found
 
 
-def contents(type_: str, size: int, source: Source) -> bytes:
+def contents(type_: str, size: int, source: NumberSource) -> bytes:
     """Bytes of elements of a type."""
     if type_ in _REALS:
         return source.rng.normal(0.0, 4.0, size // 4).astype(_REALS[type_]).tobytes()[:size]
@@ -156,7 +163,7 @@ def contents(type_: str, size: int, source: Source) -> bytes:
     return source.integers(bits, count, largest).astype(f"<i{bits // 8}").tobytes()[:size]
 
 
-def _number(argument: Argument, source: Source) -> Any:
+def _number(argument: IrParameter, source: NumberSource) -> Any:
     """The value of an argument as the host has it: a single, a double, or an integer with its sign."""
     if argument.type in _REALS:
         return _REALS[argument.type](source.rng.normal(0.0, 4.0))

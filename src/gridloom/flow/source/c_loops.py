@@ -22,22 +22,22 @@ from gridloom.flow.functions.launching.launches import (
     bind,
     compare_liveouts,
     graph_iterations,
-    simulate_exchanged,
+    simulate_interchanged_nest,
     simulate_jam,
     simulate_launch,
     word_of,
 )
 from gridloom.flow.source.arguments import draw
-from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, Comparison
+from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, SourceComparison
 from gridloom.flow.source.graph_run import WindowInterpreter
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import Mark, host_code
 from gridloom.frontend.c.function.memory import Memory
 from gridloom.frontend.c.function.program import LoopPlan, reached_functions
-from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, Module, Value
+from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, Value
 from gridloom.frontend.c.loops import find_loops
-from gridloom.frontend.c.nest.interchange import exchanged
+from gridloom.frontend.c.nest.interchange import interchange_nest
 from gridloom.frontend.c.region import leaves_early
 
 #: Visits of one block that a run may take.
@@ -65,25 +65,25 @@ class CReference:
 
     #: The loop; ``plan.graph`` says what the names of the graph mean, also where the graph itself is a changed one.
     plan: LoopPlan
-    module: Module = field(repr=False)
+    module: IrModule = field(repr=False)
     file: str
     #: Iterations of the loop that one iteration of the graph does, one after the other.
     copies: int = 1
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Run the function and the graph on random data and compare what the loop leaves. Costs about 0.1 s."""
         assert self.plan.graph is not None
         plan = replace(self.plan, graph=replace(self.plan.graph, dfg=dfg))
         try:
             return self._compared(plan, seed)
         except SourceError as error:
-            return Comparison(reason=error.message)
+            return SourceComparison(reason=error.message)
 
     def unrolled(self, copies: int) -> CReference:
         """The reference of a graph of which one iteration does several of the loop's."""
         return replace(self, copies=copies)
 
-    def _compared(self, plan: LoopPlan, seed: int) -> Comparison:
+    def _compared(self, plan: LoopPlan, seed: int) -> SourceComparison:
         """Run the function on several kinds of data until enough was compared."""
         entry = _entry(self.module, plan.loop.function)
         functions = reached_functions(self.module, entry.name)
@@ -110,10 +110,10 @@ class CReference:
                 break
         runs = watch.runs
         reason = "" if runs else watch.reason or "no random arguments led into the loop"
-        return Comparison(findings=tuple(watch.findings), runs=runs, reason=reason)
+        return SourceComparison(findings=tuple(watch.findings), runs=runs, reason=reason)
 
 
-def _entry(module: Module, function: Function) -> Function:
+def _entry(module: IrModule, function: Function) -> Function:
     """The function to call: the loop's own, or for one that only the file calls, a caller from outside of it."""
     seen = {function.name}
     while function.internal:
@@ -414,7 +414,7 @@ class _ExchangedWatch(_Watch):
             return
         after = self.launch.binding.image(self.memory)
         lengths = (length // self.copies, total // length)
-        simulate_exchanged(self.plan, self.interpreter.run_on, self.launch, lengths, after)
+        simulate_interchanged_nest(self.plan, self.interpreter.run_on, self.launch, lengths, after)
         self.count(total // self.copies)
 
 
@@ -435,7 +435,7 @@ def _word(kind: str, number: Any) -> int:
     return int(np.float32(number).view(np.int32)) if kind == "float" else int(number)
 
 
-def reference_of(module: Module, file: str, graph: CLoop, jam: int = 1, copies: int = 1) -> CReference:
+def reference_of(module: IrModule, file: str, graph: CLoop, jam: int = 1, copies: int = 1) -> CReference:
     """The reference of a loop as the front end translated it.
 
     ``jam`` iterations of the loop around run side by side in the graph; ``copies`` of its own run one after the other.
@@ -447,7 +447,7 @@ def reference_of(module: Module, file: str, graph: CLoop, jam: int = 1, copies: 
     return CReference(plan=plan, module=module, file=file, copies=copies)
 
 
-def exchanged_reference(module: Module, file: str, graph: CLoop, copies: int = 1) -> CReference:
+def exchanged_reference(module: IrModule, file: str, graph: CLoop, copies: int = 1) -> CReference:
     """The reference of a nest whose loops are exchanged."""
     found = next(
         loop for loop in find_loops(module, module.functions[graph.function])
@@ -455,6 +455,6 @@ def exchanged_reference(module: Module, file: str, graph: CLoop, copies: int = 1
     )  # fmt: skip
     plan = LoopPlan(
         number=0, name=graph.dfg.name, line=graph.line, depth=0, loop=found, graph=graph,
-        interchange=exchanged(module, found, file),
+        interchange=interchange_nest(module, found, file),
     )  # fmt: skip
     return CReference(plan=plan, module=module, file=file, copies=copies)

@@ -13,7 +13,7 @@ MOST_ITERATIONS: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SourceComparison:
     """What a comparison showed. Without ``runs`` nothing was compared, for the ``reason`` given."""
 
     #: Differences, one sentence each.
@@ -26,7 +26,7 @@ class Comparison:
 class Reference(Protocol):
     """The source of a graph, which can be run."""
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Run the source and the graph on random data and compare what they leave. Costs about 0.1 s."""
         ...
 
@@ -41,9 +41,9 @@ class NoReference:
 
     reason: str
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Nothing is compared."""
-        return Comparison(reason=self.reason)
+        return SourceComparison(reason=self.reason)
 
     def unrolled(self, copies: int) -> NoReference:
         """The same reason."""
@@ -60,7 +60,7 @@ class StandIn:
     reference: Reference
     dfg: Dfg
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Compare the graph that the other one stands for."""
         return self.reference.compare(self.dfg, seed)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Interpreter, OutOfBounds, Stimulus, Words
 from gridloom.dfg.model import Dfg, Node
-from gridloom.sim.windows import Window, WindowRun
+from gridloom.sim.windows import ArrayWindow, WindowRun
 
 #: What a load brings whose index is outside its window; nothing may depend on it.
 _ANYTHING = 0x5EED_5EED
@@ -19,10 +19,10 @@ class WindowInterpreter(Interpreter):
 
     def __init__(self, dfg: Dfg) -> None:
         super().__init__(dfg)
-        self.windows: Mapping[str, Window] = {}
+        self.windows: Mapping[str, ArrayWindow] = {}
         self.words = np.zeros(0, dtype=np.int64)
 
-    def run_on(self, stimulus: Stimulus, windows: Mapping[str, Window], memory: Words) -> WindowRun:
+    def run_on(self, stimulus: Stimulus, windows: Mapping[str, ArrayWindow], memory: Words) -> WindowRun:
         """Run the graph; the memory given is not changed. SimulationError for a store outside its window."""
         self.windows, self.words = windows, memory.copy()
         seen = self.run(stimulus)

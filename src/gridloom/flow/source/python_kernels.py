@@ -11,14 +11,14 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, Words
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
-from gridloom.flow.source.arguments import KINDS, Source
-from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, Comparison
+from gridloom.flow.source.arguments import KINDS, NumberSource
+from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, SourceComparison
 from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.spec import Memory
 from gridloom.frontend.python.computing import bits_of
 from gridloom.frontend.python.kernel import PythonKernel
 from gridloom.frontend.python.numbers import ArrayType, Type
-from gridloom.frontend.python.trace import EXCERPT, Excerpt, Linear
+from gridloom.frontend.python.trace import EXCERPT, Excerpt, TracedLinear
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class KernelReference:
         """The reference of a graph of which one iteration does several of the loop's."""
         return replace(self, copies=copies)
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Call the kernel and run the graph on random data, and compare what they leave. Costs about 0.1 s."""
         nodes = max(len(dfg.nodes), 1)
         most = max(min(MOST_ITERATIONS, MOST_OPERATIONS // (2 * nodes)), 1) * self.copies
@@ -43,7 +43,7 @@ class KernelReference:
         places = self.kernel.places(sizes=self.sizes) if self.memory == "streams" else {}
         runs, reason, left = 0, "", MOST_OPERATIONS
         for number, kind in enumerate(KINDS):
-            given = self._draw(Source(kind, np.random.default_rng([seed, number]), self._constants))
+            given = self._draw(NumberSource(kind, np.random.default_rng([seed, number]), self._constants))
             called = _Call(self, given, Excerpt(most, self.copies))
             try:
                 result = called.run()
@@ -56,11 +56,11 @@ class KernelReference:
             try:
                 called.check(interpreter, places, result)
             except SimulationError as error:
-                return Comparison(findings=(str(error),), runs=runs + 1)
+                return SourceComparison(findings=(str(error),), runs=runs + 1)
             runs, left = runs + 1, left - called.excerpt.iterations // self.copies * nodes
             if left <= 0:
                 break
-        return Comparison(runs=runs, reason="" if runs else reason)
+        return SourceComparison(runs=runs, reason="" if runs else reason)
 
     @property
     def _constants(self) -> list[int]:
@@ -68,7 +68,7 @@ class KernelReference:
         named = [n for n in self.kernel.function.__code__.co_consts if isinstance(n, int) and abs(n) < 1 << 32]
         return sorted({number + k for number in named for k in (-1, 0, 1)})
 
-    def _draw(self, source: Source) -> dict[str, Any]:
+    def _draw(self, source: NumberSource) -> dict[str, Any]:
         """Random arguments of one kind: lists and numbers."""
         given: dict[str, Any] = {}
         for name, type_ in self.kernel.parameters.items():
@@ -97,7 +97,7 @@ class _Call:
         finally:
             EXCERPT.reset(token)
 
-    def check(self, interpreter: Interpreter, places: Mapping[str, tuple[str, Linear]], result: Any) -> None:
+    def check(self, interpreter: Interpreter, places: Mapping[str, tuple[str, TracedLinear]], result: Any) -> None:
         """Run the graph. SimulationError for the first value that is not the kernel's."""
         dfg = interpreter.dfg
         iterations = self.excerpt.iterations // self.reference.copies
@@ -120,7 +120,7 @@ class _Call:
         self._compare(dfg, found, places, liveins, after, result)
 
     def _stream(
-        self, node: str, places: Mapping[str, tuple[str, Linear]], words: Mapping[str, dict[int, int]],
+        self, node: str, places: Mapping[str, tuple[str, TracedLinear]], words: Mapping[str, dict[int, int]],
         liveins: Mapping[str, int], iterations: int,
     ) -> list[int]:  # fmt: skip
         """The words that a stream touches; copy j of an unrolled one is called ``stream@j``."""
@@ -135,7 +135,7 @@ class _Call:
         return {name: {k: _word(number) for k, number in enumerate(row)} for name, row in rows.items()}
 
     def _compare(
-        self, dfg: Dfg, found: Observation, places: Mapping[str, tuple[str, Linear]], liveins: Mapping[str, int],
+        self, dfg: Dfg, found: Observation, places: Mapping[str, tuple[str, TracedLinear]], liveins: Mapping[str, int],
         after: Mapping[str, dict[int, int]], result: Any,
     ) -> None:  # fmt: skip
         """SimulationError for the first word or live-out that differs."""
@@ -159,7 +159,7 @@ def _compare_words(what: str, found: Words, wanted: list[int], where: str) -> No
             )
 
 
-def _index(index: Linear, liveins: Mapping[str, int], iteration: int) -> int:
+def _index(index: TracedLinear, liveins: Mapping[str, int], iteration: int) -> int:
     """The number of the element that an access touches in an iteration."""
     fixed = sum(c * liveins[o.name] for o, c in index.terms if isinstance(o, LiveIn))
     return index.constant + index.step * iteration + fixed
@@ -181,7 +181,7 @@ def _word(number: Any) -> int:
     return bits_of(number) if isinstance(number, float | np.floating) else int(number)
 
 
-def _numbers(type_: Type, count: int, largest: int, source: Source) -> list[Any]:
+def _numbers(type_: Type, count: int, largest: int, source: NumberSource) -> list[Any]:
     """Random numbers of a type."""
     if type_.is_float:
         return list(source.rng.normal(0.0, 4.0, count).astype(np.float32))

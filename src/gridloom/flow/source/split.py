@@ -9,7 +9,7 @@ import numpy as np
 from gridloom.dfg.interpreter import interpret, random_stimulus
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
-from gridloom.flow.source.comparison import Comparison, NoReference, Reference
+from gridloom.flow.source.comparison import NoReference, Reference, SourceComparison
 
 #: Iterations of each lane that are compared.
 _ITERATIONS = 8
@@ -23,7 +23,7 @@ class SplitReference:
     whole: Dfg
     lanes: int
 
-    def compare(self, dfg: Dfg, seed: int) -> Comparison:
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
         """Compare the whole graph with its source, and all lanes together with the whole graph."""
         compared = self.reference.compare(self.whole, seed)
         if compared.findings or not compared.runs:
@@ -31,7 +31,7 @@ class SplitReference:
         try:
             finding = self._difference(dfg, seed)
         except SimulationError as error:
-            return Comparison(reason=str(error))
+            return SourceComparison(reason=str(error))
         return replace(compared, findings=(finding,) if finding else ())
 
     def unrolled(self, copies: int) -> NoReference:

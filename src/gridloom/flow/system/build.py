@@ -27,7 +27,7 @@ from gridloom.flow.system.trip_counts import trip_count
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.driver import find_compiler, run_compiler
 from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.layout import DataLayout
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.system.header import header_text, software_text
 
@@ -146,7 +146,7 @@ def _local(compiled: Compiled, loop: LaunchedLoop) -> tuple[tuple[Instruction, i
     """Local arrays that a loop works on, with their bytes."""
     graph = loop.plan.graph
     assert graph is not None
-    layout = Layout(compiled.program.module.structs)
+    layout = DataLayout(compiled.program.module.structs)
     found: dict[Instruction, int] = {}
     for base in graph.bases.values():
         for root in roots(base):
@@ -158,7 +158,7 @@ def _local(compiled: Compiled, loop: LaunchedLoop) -> tuple[tuple[Instruction, i
 
 def _registering(compiled: Compiled) -> str:
     """The function that tells the driver about the variables of the file."""
-    layout = Layout(compiled.program.module.structs)
+    layout = DataLayout(compiled.program.module.structs)
     lines = ["define void @gl_register_globals() {"]
     for name, variable in compiled.program.module.globals.items():
         try:
@@ -217,7 +217,7 @@ def _changes(compiled: Compiled, name: str) -> bool:
 
 
 def _variable_bytes(compiled: Compiled, name: str) -> int:
-    layout = Layout(compiled.program.module.structs)
+    layout = DataLayout(compiled.program.module.structs)
     return int(layout.size(compiled.program.module.globals[name].contents_type))
 
 
@@ -249,7 +249,7 @@ def _argument(compiled: Compiled, arguments: Arguments, names: Mapping[str, str]
 # -- binaries ---------------------------------------------------------------------------------------------------------
 
 
-def linked(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
+def link_program(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
     """The binary of a program. MissingExtra without GCC for RISC-V, SourceError with a tool's words."""
     with _folder() as name:
         folder = Path(name)

@@ -10,12 +10,12 @@ from gridloom.errors import OptionError, SimulationError
 from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.functions.native import native_output
-from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, main_text
+from gridloom.flow.system.build import array_sources, core_sources, launchable, link_program, main_text
 from gridloom.flow.system.compile import compile_for_system, core_ir, program_ir
-from gridloom.flow.system.plan import SystemPlan, planned
+from gridloom.flow.system.plan import SystemPlan, plan_launches
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.reader import read_module
 from gridloom.frontend.loops.source_name import split
 from gridloom.hardware.system.header import software_text
@@ -23,7 +23,7 @@ from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 from gridloom.hardware.system.top import system_files
 
 
-def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[CompileOptions]) -> Compiled:
+def compile_function(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[CompileOptions]) -> Compiled:
     """The compiled function of ``FILE.c`` or ``FILE.c:FUNCTION``.
 
     Without a name it is the one function of the file that ``main`` calls; OptionError where there are several, or none.
@@ -37,7 +37,7 @@ def prepared(source: str, arch: str, *, unroll: str = "auto", **options: Unpack[
     return compile_for_system(path, function, arch, unroll=unroll, **options)
 
 
-def _called(module: Module, path: Path) -> str:
+def _called(module: IrModule, path: Path) -> str:
     """The one function with a body that main calls."""
     if "main" not in module.functions:
         raise OptionError(f"{path} has no main; write {path}:FUNCTION with --args, --data or --random")
@@ -49,7 +49,7 @@ def _called(module: Module, path: Path) -> str:
     return found[0]
 
 
-def run_prepared(
+def run_function(
     compiled: Compiled, given: Mapping[str, Any], *, seed: int | None, always: bool, run: bool, files: bool,
     faults: Faults | None = None,
 ) -> tuple[SystemRun | None, dict[str, str]]:  # fmt: skip
@@ -61,7 +61,7 @@ def run_prepared(
         raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")
     arguments = None if has_main else read_arguments(compiled.signature, given, seed)
     texts: dict[str, str] = {}
-    plan = launchable(planned(compiled, arguments, always=always), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=always), ir)
     if files:
         main = None if arguments is None else main_text(compiled, arguments)
         sources = array_sources(plan, ir, main)
@@ -77,10 +77,10 @@ def run_prepared(
 def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -> SystemRun:
     """Run a program with its own main, with the array and without, and compare what it prints with native code."""
     simulation = soc_program(plan.system)
-    shown = run_soc(simulation, linked(array_sources(plan, ir, None), path), faults=faults)
+    shown = run_soc(simulation, link_program(array_sources(plan, ir, None), path), faults=faults)
     if shown.status is None or (shown.status == 3 and "gridloom: " in shown.output):
         raise SimulationError(ending(shown), where=str(path))
-    alone = {name: run_soc(simulation, linked(core_sources(plan.compiled, text, None), path))
+    alone = {name: run_soc(simulation, link_program(core_sources(plan.compiled, text, None), path))
              for name, text in core_ir(plan.compiled.program).items()}  # fmt: skip
     expected = native_output(path)
     differences = []

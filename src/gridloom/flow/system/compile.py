@@ -12,9 +12,9 @@ from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
 from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_program
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
-from gridloom.flow.system.jam_ir import INNER, OUTER, jammed
+from gridloom.flow.system.jam_ir import INNER, OUTER, jam_nests
 from gridloom.flow.system.plan import LEFT_OVER, launched_singly
-from gridloom.flow.system.scan_ir import SCAN, TRY, scanned
+from gridloom.flow.system.scan_ir import SCAN, TRY, insert_scans
 from gridloom.flow.system.streams import compile_streams
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
 from gridloom.frontend.c.function.signature import read_signature
@@ -73,11 +73,11 @@ def _rewritten(program: FunctionProgram, function: str, path: Path, arch: Arch, 
     As it is where the array cannot have what that makes.
     """
     plain = program_ir(program)
-    found = scanned(plain, path, function)
+    found = insert_scans(plain, path, function)
     ir, old = (plain, frozenset[str]()) if found is None else (found.ir, found.old)
     # With streams only innermost loops are launched.
     for factor in JAM_FACTORS if memory_of(arch) == "arrays" else JAM_FACTORS[:-1]:
-        jam = jammed(ir, path, function, factor)
+        jam = jam_nests(ir, path, function, factor)
         if jam is None:
             continue
         compiled = _variant(jam.ir, old, jam.left_over, function, path, arch, options, jam.turns)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Block, Instruction
+from gridloom.frontend.c.llvm.ir import BasicBlock, Instruction
 
 #: Cycles of an instruction by opcode; 0.6 for those that are not listed.
 CORE_CYCLES: Final[Mapping[str, float]] = {
@@ -22,7 +22,7 @@ _OTHER: Final = 0.6
 _INTRINSIC: Final = 4.0
 
 
-def core_cycles(block: Block) -> int:
+def core_cycles(block: BasicBlock) -> int:
     """Cycles that the core takes for one execution of a block, rounded."""
     return round(sum(map(_cycles, block.instructions)))
 

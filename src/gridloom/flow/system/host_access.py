@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Argument, Function, Global, GlobalAddress, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Function, Global, GlobalAddress, Instruction, IrParameter, Value
 
 _ON_NUMBERS: Final = (
     "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume", "llvm.fsh",
@@ -86,8 +86,8 @@ def _may_overlap(a: Value, b: Value) -> bool:
     """False where two objects are apart by what C says."""
     if a is b:
         return True
-    if any(isinstance(v, Argument) and v.apart for v in (a, b)):
+    if any(isinstance(v, IrParameter) and v.apart for v in (a, b)):
         return False
     local = [isinstance(v, Instruction) and v.opcode == "alloca" for v in (a, b)]
     fixed = [isinstance(v, Global) or is_local for v, is_local in zip((a, b), local)]
-    return not (all(fixed) or (local[0] and isinstance(b, Argument)) or (local[1] and isinstance(a, Argument)))
+    return not (all(fixed) or (local[0] and isinstance(b, IrParameter)) or (local[1] and isinstance(a, IrParameter)))

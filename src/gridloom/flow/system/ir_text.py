@@ -49,7 +49,7 @@ class BlockText:
 
 
 @dataclass
-class FunctionText:
+class IrFunctionText:
     """A function: its first line, and its blocks by name in their order."""
 
     name: str
@@ -73,7 +73,7 @@ class ModuleText:
     """A module: functions by name, and all other lines."""
 
     before: list[str]
-    functions: dict[str, FunctionText]
+    functions: dict[str, IrFunctionText]
     after: list[str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -115,7 +115,7 @@ def clean(line: str) -> str:
     return _PROMISES.sub("", line) if line.startswith(("define", "declare")) or "call" in line else line
 
 
-def _function(name: str, head: str, lines: Iterator[str], keep: bool) -> FunctionText:
+def _function(name: str, head: str, lines: Iterator[str], keep: bool) -> IrFunctionText:
     """The function whose lines come next."""
     cleaned = str if keep else clean
     blocks: dict[str, BlockText] = {}
@@ -137,4 +137,4 @@ def _function(name: str, head: str, lines: Iterator[str], keep: bool) -> Functio
             current.lines[-1] += " " + cleaned(line).strip()
         else:
             current.lines.append(cleaned(line))
-    return FunctionText(name, cleaned(head), blocks)
+    return IrFunctionText(name, cleaned(head), blocks)

@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import GridloomError, SourceError
-from gridloom.flow.system.ir_text import BlockText, FunctionText, parse
+from gridloom.flow.system.ir_text import BlockText, IrFunctionText, parse
 from gridloom.flow.system.jam_order import refuse_crossings
 from gridloom.frontend.c.llvm.driver import optimise_ir
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrModule, IrParameter
 from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import Loop, find_loops
+from gridloom.frontend.c.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.region import Trip, single, trip_parts
 
 _PAIR: Final = re.compile(r"\[ ([^\],]+), %([-\w.$]+) \]")
@@ -59,7 +59,7 @@ class Jammed:
     turns: dict[str, int]
 
 
-def jammed(ir: str, path: Path, function: str, factor: int) -> Jammed | None:
+def jam_nests(ir: str, path: Path, function: str, factor: int) -> Jammed | None:
     """The module with every nest of a function jammed that can be; None where there is none.
 
     With a ``factor`` of 1 the nests are only told apart from those whose inner loop is short or not entered. ``path``
@@ -99,7 +99,7 @@ class _Shape:
 class _Jam:
     """Jams one nest; nothing is changed where it cannot be."""
 
-    def __init__(self, module: Module, text: FunctionText, loop: Loop, factor: int, number: int) -> None:
+    def __init__(self, module: IrModule, text: IrFunctionText, loop: NaturalLoop, factor: int, number: int) -> None:
         self.module, self.text, self.loop, self.factor = module, text, loop, factor
         self.child = loop.children[0]
         self.names = {part: f"gl.jam.{part}.{number}" for part in ("pre", "fore", "inner", "aft", "rest")}
@@ -381,8 +381,10 @@ def _turns(trip: Trip) -> tuple[int, list[str]]:
         return max(1, min(TURNS, trip.constant)), []
     if not trip.exact or abs(trip.step) != 1 or not trip.is_word:
         return 1, []
-    ends = [f"%{v.name}" if isinstance(v, Argument | Instruction) else str(v.value) if isinstance(v, Constant) else ""
-            for v in (start, bound)]  # fmt: skip
+    ends = [
+        f"%{v.name}" if isinstance(v, IrParameter | Instruction) else str(v.value) if isinstance(v, Constant) else ""
+        for v in (start, bound)
+    ]
     if "" in ends:
         return 1, []
     low, high = ends if trip.step > 0 else reversed(ends)

@@ -13,23 +13,25 @@ from collections.abc import Sequence
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
-from gridloom.frontend.c.llvm.ir import Instruction, Module
-from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.frontend.c.loops import Loop, next_value
+from gridloom.frontend.c.llvm.ir import Instruction, IrModule
+from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.c.loops import NaturalLoop, next_value
 from gridloom.frontend.c.nest.values import constant_addition
-from gridloom.frontend.c.region import Region, flattened
+from gridloom.frontend.c.region import LoopRegion, flatten_nest
 
 
 def refuse_crossings(
-    module: Module, loop: Loop, parts: tuple[Sequence[Instruction], Sequence[Instruction], Sequence[Instruction]]
+    module: IrModule,
+    loop: NaturalLoop,
+    parts: tuple[Sequence[Instruction], Sequence[Instruction], Sequence[Instruction]],
 ) -> None:
     """SourceError unless the copies of an outer iteration leave the same memory in step as one after the other.
 
     ``parts`` are the instructions before the inner loop, of it and behind it. Compares every store with every access.
     """
-    region = flattened(loop, "")
+    region = flatten_nest(loop, "")
     pointers = Pointers(
-        Layout(module.structs), region.contains, region.initial, region.following,
+        DataLayout(module.structs), region.contains, region.initial, region.following,
         lambda phi: region.owner(phi) is not None, lambda item: f"line {item.line}",
     )  # fmt: skip
     for item in (item for part in parts for item in part):
@@ -53,7 +55,7 @@ def _meet(a: Access, b: Access) -> bool:
     return (a.is_store or b.is_store) and (a.address.base is b.address.base or may_overlap(a, b))
 
 
-def _in_order(a: Access, b: Access, region: Region, inner: Loop) -> bool:
+def _in_order(a: Access, b: Access, region: LoopRegion, inner: NaturalLoop) -> bool:
     """True where two accesses of different copies meet in one iteration of the inner loop only, or never.
 
     They do where both are at the same place, which the outer loop does not move and each inner iteration does.
@@ -63,7 +65,7 @@ def _in_order(a: Access, b: Access, region: Region, inner: Loop) -> bool:
     return _is_own(a, b, region, inner)
 
 
-def _is_own(a: Access, b: Access, region: Region, loop: Loop) -> bool:
+def _is_own(a: Access, b: Access, region: LoopRegion, loop: NaturalLoop) -> bool:
     """True where two accesses are at one place of an array, which in the nest moves with a counter of the loop alone.
 
     Each iteration moves it by at least its size.

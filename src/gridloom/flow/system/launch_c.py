@@ -14,7 +14,7 @@ from gridloom.flow.system.streams import fixed_stride
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.loops.operations import Const, LiveIn, Operation
+from gridloom.frontend.loops.operations import Const, LiveIn, LoopOperation
 from gridloom.hardware.system.image import Image
 
 #: Operations of a prologue as C on 32-bit words.
@@ -223,7 +223,7 @@ class _LoopC:
             lines.append(f"  int32_t c{k} = {text};")
         return lines
 
-    def _operand(self, made: Operation, operand: object) -> str:
+    def _operand(self, made: LoopOperation, operand: object) -> str:
         if isinstance(operand, Const):
             return f"({operand.value})" if operand.value != -(1 << 31) else "(-2147483647 - 1)"
         if isinstance(operand, LiveIn):

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.flow.system.ir_text import BlockText, FunctionText, token
+from gridloom.flow.system.ir_text import BlockText, IrFunctionText, token
 from gridloom.flow.system.streams import fixed_stride
 from gridloom.flow.system.trip_counts import TripCount
 from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Global, GlobalAddress, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Constant, Function, Global, GlobalAddress, Instruction, IrParameter, Value
 
 _PAIR = re.compile(r"\[ ([^\],]+), %([-\w.$]+) \]")
 
@@ -64,7 +64,7 @@ def value_types(function: Function) -> dict[str, str]:
     return types
 
 
-def insert_launches(text: FunctionText, sites: Sequence[LaunchSite], types: dict[str, str]) -> None:
+def insert_launches(text: IrFunctionText, sites: Sequence[LaunchSite], types: dict[str, str]) -> None:
     """Put the launches of some loops into a function. SourceError for a loop whose control or values do not fit."""
     for site in sites:
         _Insertion(text, site).insert()
@@ -76,7 +76,7 @@ def insert_launches(text: FunctionText, sites: Sequence[LaunchSite], types: dict
             block.lines[-1:-1] = ["  call void @gl_end()", *dict.fromkeys(drops)]
 
 
-def lead_through_end(text: FunctionText, plan: LoopPlan, number: int) -> None:
+def lead_through_end(text: IrFunctionText, plan: LoopPlan, number: int) -> None:
     """Let all that launches left be in memory, and nothing elsewhere, when control enters a loop of the core."""
     entry = _Insertion(text, LaunchSite(number, plan, None), f"gl.rest.{number}")
     lines = [*entry.entry(), "  call void @gl_end()", f"  br label %{entry.header}"]
@@ -92,7 +92,7 @@ def _kinds(value: Value) -> list[str]:
 
 def _name(value: Value) -> str:
     """A value as IR names it."""
-    if isinstance(value, Argument | Instruction):
+    if isinstance(value, IrParameter | Instruction):
         return f"%{value.name}"
     if isinstance(value, Global):
         return f"@{value.name}"
@@ -106,7 +106,7 @@ def _name(value: Value) -> str:
 class _Insertion:
     """Puts one launch into the text."""
 
-    def __init__(self, text: FunctionText, site: LaunchSite, name: str = "") -> None:
+    def __init__(self, text: IrFunctionText, site: LaunchSite, name: str = "") -> None:
         self.text, self.site, self.plan = text, site, site.plan
         self.k = name or str(site.number)
         self.header = site.plan.loop.header
@@ -231,7 +231,7 @@ class _Insertion:
             return [f"i32 {at}", f"i32 {at}.h"], lines
         if not re.fullmatch(r"i\d+", kind) or int(kind[1:]) > 32:
             raise SourceError(f"a live-in is of type {kind}")
-        unsigned = kind == "i1" or (isinstance(value, Argument) and value.unsigned)
+        unsigned = kind == "i1" or (isinstance(value, IrParameter) and value.unsigned)
         return [f"i32 {at}"], [f"  {at} = {'zext' if unsigned else 'sext'} {kind} {text} to i32"]
 
     def _results(self, exits: list[tuple[str, str]]) -> list[str]:
@@ -289,7 +289,7 @@ class _Insertion:
         self.text.blocks[name] = BlockText(name, [*lines, f"  br label %{target}"])
 
 
-def _demote(text: FunctionText, site: LaunchSite, types: dict[str, str]) -> None:
+def _demote(text: IrFunctionText, site: LaunchSite, types: dict[str, str]) -> None:
     """Keep what a loop leaves in slots of memory, for all who read it outside of the loop."""
     inside = {name for name in site.plan.loop.blocks if name in text.blocks}
     used = _used_outside(text, inside)
@@ -304,7 +304,7 @@ def _demote(text: FunctionText, site: LaunchSite, types: dict[str, str]) -> None
         _load_before(text, name, slot, kind, inside, f"gl.use.{site.number}.{i}")
 
 
-def _used_outside(text: FunctionText, inside: set[str]) -> set[str]:
+def _used_outside(text: IrFunctionText, inside: set[str]) -> set[str]:
     """Values of a loop that blocks outside of it read, but for what a phi takes from inside."""
     defined = {name for name, block in text.definitions().items() if block in inside}
     found: set[str] = set()
@@ -320,7 +320,7 @@ def _used_outside(text: FunctionText, inside: set[str]) -> set[str]:
     return found
 
 
-def _store_behind(text: FunctionText, name: str, slot: str, kind: str) -> None:
+def _store_behind(text: IrFunctionText, name: str, slot: str, kind: str) -> None:
     """Store a value where it is defined; behind all phis where it is one."""
     block = text.blocks[text.definitions()[name]]
     at = next(k for k, line in enumerate(block.lines) if re.match(rf"^\s+%{re.escape(name)} = ", line))
@@ -328,7 +328,7 @@ def _store_behind(text: FunctionText, name: str, slot: str, kind: str) -> None:
     block.lines.insert(place, f"  store {kind} %{name}, ptr {slot}")
 
 
-def _load_before(text: FunctionText, name: str, slot: str, kind: str, inside: set[str], prefix: str) -> None:
+def _load_before(text: IrFunctionText, name: str, slot: str, kind: str, inside: set[str], prefix: str) -> None:
     """Load a value from its slot wherever a block outside of the loop reads it."""
     find, count = token(name), 0
     for block in text.blocks.values():
@@ -347,7 +347,7 @@ def _load_before(text: FunctionText, name: str, slot: str, kind: str, inside: se
 
 
 def _phi_loads(
-    text: FunctionText, line: str, name: str, slot: str, kind: str, inside: set[str], prefix: str, count: int
+    text: IrFunctionText, line: str, name: str, slot: str, kind: str, inside: set[str], prefix: str, count: int
 ) -> tuple[str, int]:
     """A phi with loads at the end of those sources outside of the loop that bring the value."""
     for value, source in _PAIR.findall(line):

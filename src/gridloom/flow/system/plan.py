@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gridloom.errors import GridloomError, MappingError
-from gridloom.flow.functions.compile import Compiled, CompiledLoop, finished
+from gridloom.flow.functions.compile import Compiled, CompiledLoop, finish_function
 from gridloom.flow.functions.data import Arguments
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, saved_cycles, schedule
@@ -17,7 +17,7 @@ from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.c.llvm.ir import Function
-from gridloom.hardware.bitstream.encode import fitted
+from gridloom.hardware.bitstream.encode import fit_parameters
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.system.image import image_of
@@ -58,12 +58,12 @@ def launched_singly(compiled: Compiled) -> Compiled:
     """The function without launches side by side, exchanged loops and a loop controller, which the driver has not."""
     loops = [loop for loop in compiled.loops
              if loop.plan.jam == 1 and loop.plan.interchange is None and not loop.plan.controls]  # fmt: skip
-    made = finished(compiled.program, compiled.signature, compiled.arch, loops, None)
+    made = finish_function(compiled.program, compiled.signature, compiled.arch, loops, None)
     made.native = compiled.native
     return made
 
 
-def planned(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:
+def plan_launches(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemPlan:
     """The launches of a function. With ``arguments`` a run on them decides which loops are worth a launch.
 
     Without, every mapped loop is launched, and with ``always`` every innermost one. MappingError where no loop is on
@@ -246,7 +246,7 @@ def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[
             refused.append(f"{loop.plan.name}: the driver launches loops of integers")
             continue
         try:
-            chosen = fitted(configure(_mapping(loop)), chosen)
+            chosen = fit_parameters(configure(_mapping(loop)), chosen)
             kept.append(loop)
         except GridloomError as error:
             refused.append(f"{loop.plan.name}: {error}")

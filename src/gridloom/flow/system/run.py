@@ -10,9 +10,9 @@ from typing import Any, Final
 from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.system.build import array_sources, core_sources, launchable, linked, linked_by_gcc, main_text
+from gridloom.flow.system.build import array_sources, core_sources, launchable, link_program, linked_by_gcc, main_text
 from gridloom.flow.system.compile import core_ir, program_ir
-from gridloom.flow.system.plan import SystemPlan, planned
+from gridloom.flow.system.plan import SystemPlan, plan_launches
 from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
 
 #: How GCC compiles the function for the core alone, beside clang -O2. The last is for functions that GCC gets wrong
@@ -81,10 +81,10 @@ def run_function_on_system(
     arguments = read_arguments(compiled.signature, given, seed)
     path = Path(compiled.program.file)
     ir = program_ir(compiled.program)
-    plan = launchable(planned(compiled, arguments, always=always), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=always), ir)
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
-    shown = run_soc(simulation, linked(array_sources(plan, ir, main), path), faults=faults)
+    shown = run_soc(simulation, link_program(array_sources(plan, ir, main), path), faults=faults)
     if shown.status != 0:
         raise SimulationError(ending(shown), where=str(path))
     if not shown.numbers["busy"]:
@@ -92,7 +92,7 @@ def run_function_on_system(
     differences = _differences(compiled, arguments, shown)
     alone: dict[str, int] = {}
     for name, text in core_ir(compiled.program).items():
-        run = run_soc(simulation, linked(core_sources(compiled, text, main), path))
+        run = run_soc(simulation, link_program(core_sources(compiled, text, main), path))
         differences += [f"the core alone ({name}): {text}" for text in _differences(compiled, arguments, run)]
         alone[name] = run.numbers["cycles"]
     wrong = []

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import GridloomError, SourceError
-from gridloom.flow.system.ir_text import BlockText, FunctionText, parse
+from gridloom.flow.system.ir_text import BlockText, IrFunctionText, parse
 from gridloom.frontend.c.llvm.driver import optimise_ir
 from gridloom.frontend.c.llvm.ir import Instruction
 from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import Loop, find_loops, next_value
+from gridloom.frontend.c.loops import NaturalLoop, find_loops, next_value
 from gridloom.frontend.c.nest.values import constant_addition
 
 #: How the blocks begin that are counted loops of a search, and those that the core runs.
@@ -53,7 +53,7 @@ class Scanned:
     old: frozenset[str]
 
 
-def scanned(ir: str, path: Path, function: str) -> Scanned | None:
+def insert_scans(ir: str, path: Path, function: str) -> Scanned | None:
     """The module with every search loop of a function looked ahead of; None where there is none.
 
     ``path`` is the file that messages name. Costs an optimisation by clang, 0.1 to 0.3 s.
@@ -77,7 +77,7 @@ def scanned(ir: str, path: Path, function: str) -> Scanned | None:
 class _Scan:
     """Puts a search before one loop; nothing is changed where it cannot be."""
 
-    def __init__(self, text: FunctionText, loop: Loop, number: int) -> None:
+    def __init__(self, text: IrFunctionText, loop: NaturalLoop, number: int) -> None:
         self.text, self.loop, self.header, self.latch = text, loop, loop.header, loop.latches[0]
         if loop.children or sorted(loop.blocks) != sorted({self.header, self.latch}) or self.header == self.latch:
             raise SourceError("the loop has not two blocks")

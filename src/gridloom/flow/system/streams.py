@@ -14,15 +14,15 @@ from gridloom.flow.functions.compile import (
     Compiled,
     CompiledLoop,
     CompileOptions,
-    finished,
+    finish_function,
 )
-from gridloom.flow.inputs import fitted
+from gridloom.flow.inputs import fit_graph
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan
 from gridloom.frontend.c.function.signature import Signature
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Module, Value
-from gridloom.frontend.c.loops import Loop, next_value
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrModule, Value
+from gridloom.frontend.c.loops import NaturalLoop, next_value
 from gridloom.frontend.c.nest.values import constant_addition
 from gridloom.frontend.c.translate import translate
 
@@ -35,7 +35,7 @@ def fixed_stride(plan: LoopPlan, access: Instruction) -> int | None:
     return _move(access.operands[-1], plan.loop)
 
 
-def _move(value: Value, loop: Loop) -> int | None:
+def _move(value: Value, loop: NaturalLoop) -> int | None:
     """What an iteration adds to a number or, in bytes, to a pointer; None where that is no fixed number."""
     if not isinstance(value, Instruction) or not loop.contains(value):
         return 0
@@ -54,7 +54,7 @@ def _move(value: Value, loop: Loop) -> int | None:
     return None
 
 
-def _step(phi: Instruction, loop: Loop) -> int | None:
+def _step(phi: Instruction, loop: NaturalLoop) -> int | None:
     """What an iteration adds to a phi of the loop's header; None where that is no fixed number."""
     following = next_value(loop, phi)
     if phi.type == "i32":
@@ -81,19 +81,19 @@ def compile_streams(
         effort=effort, progress=options.get("progress"),
     )  # fmt: skip
     loops = [_stream_loop(plan, program.module, program.file, arch, request) for plan in program.loops]
-    bare = finished(program, signature, arch, [CompiledLoop(plan=plan) for plan in program.loops], path)
+    bare = finish_function(program, signature, arch, [CompiledLoop(plan=plan) for plan in program.loops], path)
     bare.loops = tuple(loops)
     return bare
 
 
-def _stream_loop(plan: LoopPlan, module: Module, file: str, arch: Arch, request: Request) -> CompiledLoop:
+def _stream_loop(plan: LoopPlan, module: IrModule, file: str, arch: Arch, request: Request) -> CompiledLoop:
     """A loop with streams on the array, or the reason why it stays on the core."""
     if plan.graph is None or plan.pieces is not None or plan.is_nest:
         reason = plan.reason or ("it runs in pieces" if plan.pieces is not None else "the core runs it around its loop")
         return CompiledLoop(plan=plan, reason=reason)
     try:
         graph = translate(module, plan.graph.region, file, plan.name, {}, streams=True)
-        result = map_graph(request, fitted(graph.dfg, arch), arch)
+        result = map_graph(request, fit_graph(graph.dfg, arch), arch)
     except GridloomError as error:
         return CompiledLoop(plan=plan, reason=getattr(error, "message", str(error)))
     if result.mapping is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.flow.system.ir_text import BlockText, FunctionText
+from gridloom.flow.system.ir_text import BlockText, IrFunctionText
 from gridloom.frontend.c.function.program import LoopPlan, entrance
 from gridloom.frontend.c.region import leaves_early
 
@@ -29,7 +29,7 @@ class TripCount:
     arguments: tuple[str, ...]
 
 
-def trip_count(plan: LoopPlan, function: FunctionText, name: str, types: dict[str, str]) -> TripCount:
+def trip_count(plan: LoopPlan, function: IrFunctionText, name: str, types: dict[str, str]) -> TripCount:
     """The function that counts the iterations of a loop. SourceError where the count depends on memory.
 
     ``types`` are the types of the function's values.
@@ -40,7 +40,7 @@ def trip_count(plan: LoopPlan, function: FunctionText, name: str, types: dict[st
 class _Counter:
     """Cuts the control of one loop out of its function."""
 
-    def __init__(self, plan: LoopPlan, function: FunctionText, name: str, types: dict[str, str]) -> None:
+    def __init__(self, plan: LoopPlan, function: IrFunctionText, name: str, types: dict[str, str]) -> None:
         self.plan, self.function, self.name, self.types = plan, function, name, types
         self.inside = {b: function.blocks[b] for b in plan.loop.blocks if b in function.blocks}
         self.lines = {m[1]: line for b in self.inside.values() for line in b.lines

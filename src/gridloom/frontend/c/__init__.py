@@ -14,7 +14,7 @@ from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.frontend import (
     COptions,
     LoopReport,
-    compiled,
+    compile_file,
     describe,
     load,
     parse_spec,
@@ -28,7 +28,7 @@ __all__ = [
     "CLoop",
     "COptions",
     "LoopReport",
-    "compiled",
+    "compile_file",
     "describe",
     "load",
     "parse_spec",

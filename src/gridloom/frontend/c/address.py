@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Global, GlobalAddress, Instruction, Value
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
 
-Base = Argument | Global | Instruction
+Base = IrParameter | Global | Instruction
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Pointers:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: DataLayout,
         inside: Callable[[Value], bool],
         initial: Callable[[Instruction], Value | None],
         following: Callable[[Instruction], Value],
@@ -97,7 +97,7 @@ class Pointers:
 
     def _resolve(self, value: Value) -> Address:
         """The place of :meth:`resolve`, computed anew."""
-        if isinstance(value, Argument | Global):
+        if isinstance(value, IrParameter | Global):
             return Address(value, Form())
         if isinstance(value, GlobalAddress):
             return Address(value.base, Form(value.offset))

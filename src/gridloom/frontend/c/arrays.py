@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.address import Address, Base, Form, Pointers
-from gridloom.frontend.c.llvm.ir import Argument, Global, Instruction
-from gridloom.frontend.c.llvm.layout import Layout, split_types
+from gridloom.frontend.c.llvm.ir import Global, Instruction, IrParameter
+from gridloom.frontend.c.llvm.layout import DataLayout, split_types
 from gridloom.frontend.c.lower import width
 from gridloom.frontend.loops.operations import readable
 
@@ -132,7 +132,7 @@ class Arrays:
     """
 
     def __init__(
-        self, layout: Layout, pointers: Pointers, sizes: Mapping[str, int], where: Callable[[Instruction], str]
+        self, layout: DataLayout, pointers: Pointers, sizes: Mapping[str, int], where: Callable[[Instruction], str]
     ) -> None:
         self.layout = layout
         self.pointers = pointers
@@ -225,7 +225,7 @@ class Arrays:
             return given
         if isinstance(base, Global):
             return max(self.layout.size(base.contents_type) // stride, 1)
-        if isinstance(base, Argument) and base.bytes:
+        if isinstance(base, IrParameter) and base.bytes:
             return max(base.bytes // stride, 1)
         if isinstance(base, Instruction) and base.opcode == "alloca":
             kind = re.search(r"alloca ([^,]+)", base.text)
@@ -300,7 +300,7 @@ def _is_signed(rows: list[Access], size: int, users: Callable[[Instruction], Seq
     return votes[1] > votes[0] or (votes[1] == votes[0] and size != 1)
 
 
-def initial_bytes(base: Global, layout: Layout) -> bytes | None:
+def initial_bytes(base: Global, layout: DataLayout) -> bytes | None:
     """What a table of the source holds, byte for byte; None where the initializer has something other than numbers.
 
     Integers, singles, strings and nested arrays and structs of them are read, with the padding that the layout gives
@@ -334,7 +334,7 @@ def _balanced(text: str) -> str:
     return text.strip()
 
 
-def _scalar_texts(text: str, layout: Layout, kind: str, words: list[str]) -> bool:
+def _scalar_texts(text: str, layout: DataLayout, kind: str, words: list[str]) -> bool:
     """Append the text of every scalar; False for what is not a number.
 
     Strings inside structs or nested arrays that contain commas or brackets are not split correctly, and count as
@@ -399,7 +399,7 @@ def may_overlap(a: Access, b: Access) -> bool:
 
 def _is_apart(base: Base) -> bool:
     """True for a base that nothing else in the function may point to: ``restrict``, or a constant table."""
-    if isinstance(base, Argument):
+    if isinstance(base, IrParameter):
         return base.apart
     # A table that nothing may write to is never written, whoever points at it.
     return isinstance(base, Global) and base.constant

@@ -12,9 +12,9 @@ from gridloom.dfg.model import Dfg
 from gridloom.frontend.c.address import Base
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
-from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
-from gridloom.frontend.c.region import Region
-from gridloom.frontend.loops.operations import Operation
+from gridloom.frontend.c.llvm.ir import Instruction, IrModule, Value
+from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.loops.operations import LoopOperation
 from gridloom.frontend.loops.prologue import elements_of, prologue_values
 
 
@@ -40,7 +40,7 @@ class CLoop:
     #: Live-in of 64 bits -> the live-in that holds its high word.
     high_liveins: Mapping[str, str]
     #: Live-ins that are computed before the loop from those above and from memory: name -> its operation, in order.
-    prologue: Mapping[str, Operation]
+    prologue: Mapping[str, LoopOperation]
     #: Live-out name -> the instruction whose last value it is.
     liveouts: Mapping[str, Instruction]
     #: Live-out of 64 bits -> the live-out that holds its high word.
@@ -51,8 +51,8 @@ class CLoop:
     overlaps: tuple[Overlap, ...]
     #: Node -> line of the source; of an unrolled loop, the node before its copies got their numbers.
     lines: Mapping[str, int] = field(repr=False)
-    region: Region = field(repr=False)
-    module: Module = field(repr=False)
+    region: LoopRegion = field(repr=False)
+    module: IrModule = field(repr=False)
 
     def start(self, liveins: Mapping[str, int], memory: Mapping[str, Sequence[int]]) -> dict[str, int]:
         """All live-ins of the graph, from the values of :attr:`liveins` and the words of the arrays before the loop.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.c.llvm.ir import IrParameter, Value
 from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
 from gridloom.frontend.loops.operations import Order
 
@@ -86,7 +86,7 @@ def orders(
 
 def _restrictable(*accesses: Access) -> tuple[str, ...]:
     """The parameters among the bases of some accesses: what ``restrict`` could be written on."""
-    return tuple(access.address.base.name for access in accesses if isinstance(access.address.base, Argument))
+    return tuple(access.address.base.name for access in accesses if isinstance(access.address.base, IrParameter))
 
 
 def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:

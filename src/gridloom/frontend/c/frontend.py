@@ -17,16 +17,16 @@ from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.modules import module_of
-from gridloom.frontend.c.loops import Loop, find_loops
-from gridloom.frontend.c.nest.interchange import exchanged
-from gridloom.frontend.c.region import Region, flattened, single
-from gridloom.frontend.c.source.loop_text import GONE, vanished
+from gridloom.frontend.c.loops import NaturalLoop, find_loops
+from gridloom.frontend.c.nest.interchange import interchange_nest
+from gridloom.frontend.c.region import LoopRegion, flatten_nest, single
+from gridloom.frontend.c.source.loop_text import GONE, find_vanished_loops
 from gridloom.frontend.c.translate import translate
 from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
-from gridloom.frontend.loops.unroll import unrolled
+from gridloom.frontend.loops.unroll import unroll_graph
 from gridloom.text_file import read_text, shown
 
 _LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")
@@ -93,10 +93,10 @@ def load(path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
     Without either, the file must have one innermost loop.
     """
     asked = replace(options or COptions(), **changes)
-    return pick(compiled(path, asked), path, asked)
+    return pick(compile_file(path, asked), path, asked)
 
 
-def compiled(path: Path, options: COptions | None = None) -> Module:
+def compile_file(path: Path, options: COptions | None = None) -> IrModule:
     """The compiled file, from which any number of loops may be picked. Costs a run of clang, 0.1-0.4 s.
 
     Of an MLIR file only the function that the options name is lowered. SourceError where no function of it is taken.
@@ -109,7 +109,7 @@ def compiled(path: Path, options: COptions | None = None) -> Module:
     return module
 
 
-def pick(module: Module, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
+def pick(module: IrModule, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
     """A loop of a file that is compiled already.
 
     Options and changes are those of :func:`load`. SourceError names the loop that cannot be taken and why. Linear in
@@ -142,7 +142,7 @@ def pick(module: Module, path: Path, options: COptions | None = None, **changes:
             "memory=streams asks for them), and a stream brings one element in each iteration; leave out unroll, or "
             "map the loop onto an array with memory units (torus)"
         )
-    return replace(translated, dfg=unrolled(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
+    return replace(translated, dfg=unroll_graph(translated.dfg, asked.unroll)) if asked.unroll > 1 else translated
 
 
 def read(path: Path) -> Dfg:
@@ -196,7 +196,7 @@ def describe(path: Path) -> list[LoopReport]:
         for number, loop in enumerate(find_loops(module, function)):
             seen |= {loop.span.start}
             reports.append(_report(module, loop, number, str(path)))
-    for name, line in vanished(read_text(path), module, seen) if path.suffix == ".c" else ():
+    for name, line in find_vanished_loops(read_text(path), module, seen) if path.suffix == ".c" else ():
         place = f"{path}:{line}: loop in {name!r}"
         reports.append(
             LoopReport(function=name, number=-1, line=line, depth=0, innermost=True, limit=f"{place}: {GONE}")
@@ -204,7 +204,7 @@ def describe(path: Path) -> list[LoopReport]:
     return sorted(reports, key=lambda report: report.line)
 
 
-def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
+def _report(module: IrModule, loop: NaturalLoop, number: int, file: str) -> LoopReport:
     """What a listing says of one loop; a loop that cannot be translated has the reason instead of a graph."""
     depth, around = 0, loop.parent
     while around:
@@ -223,18 +223,20 @@ def _report(module: Module, loop: Loop, number: int, file: str) -> LoopReport:
     return replace(report, ops=ops, rec_mii=recurrence_mii(made.dfg), trip=made.trip, advice=tuple(made.advice()))
 
 
-def _region(module: Module, chosen: Loop, path: Path, asked: COptions) -> Region:
+def _region(module: IrModule, chosen: NaturalLoop, path: Path, asked: COptions) -> LoopRegion:
     """What is translated: the loop that was chosen, or that one and the loop around it."""
     if asked.interchange and (asked.flatten or asked.jam > 1):
         raise OptionError("interchange goes with neither flatten nor jam; leave out one of them")
     if asked.interchange:
-        return exchanged(module, _outer(chosen, path, "be exchanged with it; leave out interchange"), str(path)).region
+        return interchange_nest(
+            module, _outer(chosen, path, "be exchanged with it; leave out interchange"), str(path)
+        ).region
     if asked.flatten:
-        return flattened(_outer(chosen, path, "be flattened into it; leave out --flatten"), str(path))
+        return flatten_nest(_outer(chosen, path, "be flattened into it; leave out --flatten"), str(path))
     return single(chosen, str(path))
 
 
-def _outer(loop: Loop, path: Path, aim: str) -> Loop:
+def _outer(loop: NaturalLoop, path: Path, aim: str) -> NaturalLoop:
     """The outer loop of a pair: the loop named, or the one around an innermost one. ``aim`` is for the message."""
     if loop.children:
         return loop
@@ -246,7 +248,7 @@ def _outer(loop: Loop, path: Path, aim: str) -> Loop:
     return loop.parent
 
 
-def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loop:
+def _choose(path: Path, loops: Mapping[str, list[NaturalLoop]], asked: COptions) -> NaturalLoop:
     """The loop that is asked for: by number, by the pragma, or the only innermost one.
 
     Loops are those that clang left after optimisation, in the order of the source; the messages say so where the
@@ -292,13 +294,13 @@ def _choose(path: Path, loops: Mapping[str, list[Loop]], asked: COptions) -> Loo
     return innermost[0]
 
 
-def _is_copy(loop: Loop, first: Loop) -> bool:
+def _is_copy(loop: NaturalLoop, first: NaturalLoop) -> bool:
     """True for a loop that stands in the lines of another one without being inside it."""
     same = loop.function is first.function and loop.parent is first.parent
     return same and first.span.start <= loop.span.start <= max(first.span.end, first.span.start)
 
 
-def _marked(path: Path, loops: list[Loop]) -> Loop | None:
+def _marked(path: Path, loops: list[NaturalLoop]) -> NaturalLoop | None:
     """The loop below ``#pragma gridloom``, or None where the file has no such line.
 
     clang drops pragmas that it does not know, so the line is looked for in the text: the loop meant is the next one

@@ -13,10 +13,10 @@ from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.c.lower import width
 from gridloom.frontend.c.predicates import Predicates
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
-from gridloom.frontend.loops.operations import Carried, Const, Operand
+from gridloom.frontend.loops.operations import CarriedValue, Const, Operand
 
 
 class Indexing:
@@ -29,7 +29,7 @@ class Indexing:
     def __init__(
         self,
         body: Body,
-        region: Region,
+        region: LoopRegion,
         pointers: Pointers,
         predicates: Predicates,
         value: Callable[[Value], Operand],
@@ -42,7 +42,7 @@ class Indexing:
         #: Pointers of the outer loop of a nest: carried value -> what an iteration of that adds, in units.
         self.counters: dict[str, int] = {}
         self._moved: dict[Value, Operand] = {}
-        self._carried: dict[Instruction, Carried] = {}
+        self._carried: dict[Instruction, CarriedValue] = {}
 
     def linear(self, form: Form, unit: int) -> Operand:
         """A form divided by a unit, as operations: the operand that holds the quotient.
@@ -64,7 +64,7 @@ class Indexing:
             if total is not None and factor == -1:
                 total = self.body.emit("sub", total, term)
                 continue
-            product = scaled(self.body, term, factor)
+            product = scale_term(self.body, term, factor)
             total = product if total is None else self.body.emit("add", total, product)
         if form.constant % unit:
             raise SourceError(f"an address is {form.constant % unit} bytes off its elements of {unit} bytes")
@@ -93,7 +93,7 @@ class Indexing:
         move = self._fixed_move(phi)
         count = self._turned()
         if count is not None and move is not None and self.region.inner and phi.block == self.region.inner.header:
-            return scaled(self.body, count, move)
+            return scale_term(self.body, count, move)
         carried = self.body.recur(phi.name, 0)
         self._carried[phi] = carried
         if self.region.inner and phi.block == self.region.inner.header:
@@ -136,7 +136,7 @@ class Indexing:
         return self.predicates.merge(item.block, list(zip(item.incoming, alternatives)), item.name)
 
 
-def scaled(body: Body, term: Operand, factor: int) -> Operand:
+def scale_term(body: Body, term: Operand, factor: int) -> Operand:
     """A term times a constant: a shift where that is enough."""
     if factor == 1:
         return term

@@ -18,12 +18,12 @@ from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import Const, Operand
 
 if TYPE_CHECKING:
-    from gridloom.frontend.c.lower import Lowering
+    from gridloom.frontend.c.lower import InstructionLowering
 
-Rule = Callable[["Lowering", Instruction, int], Operand]
+Rule = Callable[["InstructionLowering", Instruction, int], Operand]
 
 
-def _abs(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _abs(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The absolute value."""
     return to.body.emit("abs", to.extended(item.operands[0], True), hint=item.name)
 
@@ -31,7 +31,7 @@ def _abs(to: Lowering, item: Instruction, bits: int) -> Operand:
 def _extremum(op: str, signed: bool) -> Rule:
     """The rule of a minimum or maximum."""
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         return to.body.emit(op, *(to.extended(o, signed) for o in item.operands[:2]), hint=item.name)
 
     return rule
@@ -43,7 +43,7 @@ def _saturating(op: str, signed: bool) -> Rule:
     Fewer than 32 bits are computed in a word, where nothing overflows, and clamped.
     """
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         a, b = (to.extended(o, signed) for o in item.operands[:2])
         if bits < 32:
             low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
@@ -54,7 +54,7 @@ def _saturating(op: str, signed: bool) -> Rule:
     return rule
 
 
-def _saturating_word(to: Lowering, op: str, signed: bool, a: Operand, b: Operand) -> Operand:
+def _saturating_word(to: InstructionLowering, op: str, signed: bool, a: Operand, b: Operand) -> Operand:
     """A saturating sum or difference of 32 bits, where the wide result does not fit a word."""
     body = to.body
     total = body.emit(op, a, b)
@@ -75,7 +75,7 @@ def _funnel(left: bool) -> Rule:
     Where both words are the same it is a rotation, which is how clang writes one.
     """
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         if bits != 32:
             return _narrow_funnel(to, item, bits, left)
         high, low, amount = map(to.value, item.operands)
@@ -95,7 +95,7 @@ def _funnel(left: bool) -> Rule:
     return rule
 
 
-def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Operand:
+def _narrow_funnel(to: InstructionLowering, item: Instruction, bits: int, left: bool) -> Operand:
     """A funnel shift of 8 or 16 bits, in which both shifts stay within a word, so that an amount of 0 needs no care."""
     if bits not in (8, 16):
         raise SourceError(f"it rotates {bits} bits; 8, 16 and 32 are taken")
@@ -108,18 +108,18 @@ def _narrow_funnel(to: Lowering, item: Instruction, bits: int, left: bool) -> Op
     return body.emit("or", body.emit("shl", high, amount), body.emit("lshr", low, rest), hint=item.name)
 
 
-def _popcount(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _popcount(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The number of ones."""
     return to.body.emit("popcount", to.extended(item.operands[0], False), hint=item.name)
 
 
-def _leading_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _leading_zeros(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The number of zeros above the highest one."""
     zeros = to.body.emit("clz", to.extended(item.operands[0], False), hint=item.name)
     return to.body.emit("sub", zeros, Const(32 - bits))
 
 
-def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _trailing_zeros(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The number of zeros below the lowest one.
 
     There is no op for it: ``~x & (x - 1)`` has a one for each such zero, and they are counted.
@@ -130,7 +130,7 @@ def _trailing_zeros(to: Lowering, item: Instruction, bits: int) -> Operand:
     return to.body.emit("min", to.body.emit("popcount", below), Const(bits), hint=item.name)
 
 
-def _byte_swap(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _byte_swap(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The bytes in reverse order: a rotation for each pair of bytes that change places."""
     body, value = to.body, to.extended(item.operands[0], False)
     if bits == 16:
@@ -140,7 +140,7 @@ def _byte_swap(to: Lowering, item: Instruction, bits: int) -> Operand:
     return body.emit("or", outer, inner, hint=item.name)
 
 
-def _reverse_bits(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _reverse_bits(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """Neighbouring bits, pairs, nibbles, bytes and halves change places; a narrow value comes down from the top."""
     body, value = to.body, to.value(item.operands[0])
     for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
@@ -153,7 +153,7 @@ def _reverse_bits(to: Lowering, item: Instruction, bits: int) -> Operand:
 def _single(op: str) -> Rule:
     """The rule of an op on singles that the array has."""
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         return to.body.emit(op, *map(to.value, item.operands), hint=item.name)
 
     return rule
@@ -162,7 +162,7 @@ def _single(op: str) -> Rule:
 def _single_extremum(op: str) -> Rule:
     """The rule of C's fminf and fmaxf."""
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         a, b = map(to.value, item.operands)
         # C hands on the number where one of the two is none; the array's op hands on its second operand.
         return to.body.select(to.body.emit("feq", b, b), to.body.emit(op, a, b), a, item.name)
@@ -176,7 +176,7 @@ def _ordered_extremum(op: str, joined: str) -> Rule:
     Equal numbers have one pattern, but for the zeros, of which ``joined`` gives the right one.
     """
 
-    def rule(to: Lowering, item: Instruction, bits: int) -> Operand:
+    def rule(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
         a, b = map(to.value, item.operands)
         if isinstance(a, Const):
             a, b = b, a
@@ -189,20 +189,20 @@ def _ordered_extremum(op: str, joined: str) -> Rule:
     return rule
 
 
-def _copy_sign(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _copy_sign(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """The size of one single with the sign of another."""
     size, sign = map(to.value, item.operands)
     body = to.body
     return body.emit("or", body.emit("and", size, Const(0x7FFFFFFF)), body.emit("and", sign, Const(-0x80000000)))
 
 
-def _multiply_add(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _multiply_add(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """A product and a sum, each rounded, as C allows for a * b + c."""
     a, b, c = map(to.value, item.operands)
     return to.body.emit("fadd", to.body.emit("fmul", a, b), c, hint=item.name)
 
 
-def _refuse_fused(to: Lowering, item: Instruction, bits: int) -> Operand:
+def _refuse_fused(to: InstructionLowering, item: Instruction, bits: int) -> Operand:
     """A SourceError: the array has no op that rounds once."""
     raise SourceError("it calls fmaf, which rounds once; the array's multiply and add round each: write a * b + c")
 

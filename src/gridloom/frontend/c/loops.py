@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gridloom.frontend.c.llvm.ir import Block, Constant, Function, Instruction, LoopSpan, Module, Value
+from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, LoopSpan, Value
 
 
 @dataclass(slots=True, eq=False)
-class Loop:
+class NaturalLoop:
     """A natural loop. ``blocks`` are in an order in which only back edges go backwards.
 
     ``latches`` are the blocks whose branch goes back to ``header``; :func:`find_loops` leaves one. ``span`` gives the
@@ -25,8 +25,8 @@ class Loop:
     blocks: list[str]
     latches: list[str]
     span: LoopSpan
-    parent: Loop | None = None
-    children: list[Loop] = field(default_factory=list)
+    parent: NaturalLoop | None = None
+    children: list[NaturalLoop] = field(default_factory=list)
 
     @property
     def exits(self) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def dominates(dominator: str, name: str, immediate: dict[str, str]) -> bool:
     return True
 
 
-def find_loops(module: Module, function: Function) -> list[Loop]:
+def find_loops(module: IrModule, function: Function) -> list[NaturalLoop]:
     """The loops of a function by where they start in the source, outer before inner.
 
     A header that several latches return to gets one latch, so that a phi has one value that is carried. The
@@ -152,7 +152,7 @@ def find_loops(module: Module, function: Function) -> list[Loop]:
     return loops
 
 
-def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | None]]) -> list[Loop]:
+def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | None]]) -> list[NaturalLoop]:
     """The loops as records, sorted by where they start, each with its parent and children."""
     before, order = predecessors(function), reverse_postorder(function)
     loops = []
@@ -165,7 +165,7 @@ def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | N
         # MLIR notes no lines of loops, but the branch back has the line of the loop's own op.
         back = function.blocks[sources[0]].terminator.line
         line = min(line, back) if line and back else line or back
-        loops.append(Loop(function, header, blocks, sources, span or LoopSpan(line, line)))
+        loops.append(NaturalLoop(function, header, blocks, sources, span or LoopSpan(line, line)))
     # Loops that start on one line are sorted from the outside in.
     loops.sort(key=lambda loop: (loop.span.start, -len(loop.blocks)))
     for loop in loops:
@@ -210,11 +210,11 @@ def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
     for latch in latches:
         terminator = function.blocks[latch].terminator
         terminator.targets = [name if target == header else target for target in terminator.targets]
-    function.blocks[name] = Block(name, [*merged, jump])
+    function.blocks[name] = BasicBlock(name, [*merged, jump])
     return name
 
 
-def _fold_lagging(loop: Loop) -> None:
+def _fold_lagging(loop: NaturalLoop) -> None:
     """Replace a phi that is one step behind a counter by the counter less its step, as in loops that count down.
 
     clang keeps ``i`` and ``i - 1`` as two carried values there; one of them is enough, and indices over both become
@@ -254,7 +254,7 @@ def _is_ahead(first: Value, lagging: Value, step: int) -> bool:
     return _step(first, lagging) == step
 
 
-def initial_value(loop: Loop, phi: Instruction) -> Value | None:
+def initial_value(loop: NaturalLoop, phi: Instruction) -> Value | None:
     """What a header phi holds at first; None when it comes from several places."""
     outside = [phi.operands[k] for k, source in enumerate(phi.incoming) if source not in loop.blocks]
     first = outside[0]
@@ -262,7 +262,7 @@ def initial_value(loop: Loop, phi: Instruction) -> Value | None:
     return first if same else None
 
 
-def next_value(loop: Loop, phi: Instruction) -> Value:
+def next_value(loop: NaturalLoop, phi: Instruction) -> Value:
     """What an iteration leaves in a header phi for the next one."""
     return phi.operands[phi.incoming.index(loop.latches[0])]
 

@@ -3,9 +3,9 @@
 Integers of fewer than 32 bits may carry anything above their width; what reads the bits above (comparisons, right
 shifts, divisions, widening) extends first, which costs nothing where the range is known. Singles travel as patterns.
 
-Each method ``_<opcode>`` of :class:`Lowering` handles the LLVM instruction of that name; opcodes whose rule is a
-plain op are in the tables above it. 64-bit integers travel as pairs of words (``wide_integers``); doubles
-and vectors have no words to travel in and are refused.
+Each method ``_<opcode>`` of :class:`InstructionLowering` handles the LLVM instruction of that name; opcodes whose rule
+is a plain op are in the tables above it. 64-bit integers travel as pairs of words (``wide_integers``); doubles and
+vectors have no words to travel in and are refused.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def width(type_: str) -> int:
     raise SourceError(f"it computes with {'64-bit integers' if type_ == 'i64' else type_}; {_TAKEN}")
 
 
-class Lowering:
+class InstructionLowering:
     """Turns instructions into operations of a body; ``value`` gives the operand of an IR value.
 
     Methods raise SourceError without a place; the caller knows the line.

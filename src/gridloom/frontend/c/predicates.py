@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridloom.frontend.c.llvm.ir import Block, Value
+from gridloom.frontend.c.llvm.ir import BasicBlock, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import FALSE, TRUE, Operand
 
@@ -25,7 +25,7 @@ class Predicates:
     def __init__(
         self,
         body: Body,
-        blocks: dict[str, Block],
+        blocks: dict[str, BasicBlock],
         edges: dict[str, list[str]],
         value: Callable[[Value], Operand],
         equal: Callable[[str, Value, Value], Operand],

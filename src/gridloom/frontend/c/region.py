@@ -14,19 +14,19 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Block, Constant, Instruction, Value
-from gridloom.frontend.c.loops import Loop, initial_value, next_value
+from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Instruction, Value
+from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
 from gridloom.frontend.c.source.names import iterations
-from gridloom.frontend.c.trips import Counter, Test, bits_of, counted_root, last_visit
+from gridloom.frontend.c.trips import LoopCounter, Test, bits_of, counted_root, last_visit
 
 
 @dataclass(frozen=True)
-class Region:
+class LoopRegion:
     """The blocks of one iteration. ``inner`` is set for a flattened nest; ``loop`` is then the outer one."""
 
-    loop: Loop
-    inner: Loop | None
-    blocks: dict[str, Block]
+    loop: NaturalLoop
+    inner: NaturalLoop | None
+    blocks: dict[str, BasicBlock]
     edges: dict[str, list[str]]
     #: The block whose branch leaves the loop when it is done.
     exiting: str
@@ -34,11 +34,11 @@ class Region:
     after_exit: frozenset[str]
 
     @property
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[NaturalLoop]:
         """The loops whose header phis are carried, innermost first."""
         return [self.inner, self.loop] if self.inner else [self.loop]
 
-    def owner(self, phi: Instruction) -> Loop | None:
+    def owner(self, phi: Instruction) -> NaturalLoop | None:
         """The loop that carries a phi; None for the phi of a join."""
         return next((loop for loop in self.loops if phi.opcode == "phi" and phi.block == loop.header), None)
 
@@ -105,7 +105,7 @@ class Region:
         return False
 
 
-def single(loop: Loop, file: str) -> Region:
+def single(loop: NaturalLoop, file: str) -> LoopRegion:
     """The region of an innermost loop. SourceError where it has an inner loop, or leaves early."""
     if loop.children:
         raise SourceError(
@@ -114,7 +114,7 @@ def single(loop: Loop, file: str) -> Region:
     return _region(loop, None, file)
 
 
-def flattened(loop: Loop, file: str) -> Region:
+def flatten_nest(loop: NaturalLoop, file: str) -> LoopRegion:
     """The region of a loop and the one loop inside it.
 
     SourceError where there is not exactly one loop inside, or where that one has loops of its own.
@@ -129,12 +129,12 @@ def flattened(loop: Loop, file: str) -> Region:
     return _region(loop, loop.children[0], file)
 
 
-def at(loop: Loop, file: str) -> str:
+def at(loop: NaturalLoop, file: str) -> str:
     """Where a loop stands, for a message."""
     return f"{file}:{loop.span.start}: loop in {loop.function.name!r}"
 
 
-def _region(loop: Loop, inner: Loop | None, file: str) -> Region:
+def _region(loop: NaturalLoop, inner: NaturalLoop | None, file: str) -> LoopRegion:
     """The region of a loop, or of a nest of two. SourceError for control that is not structured or not counted."""
     blocks = {name: loop.function.blocks[name] for name in loop.blocks}
     backward = {(loop.latches[0], loop.header)}
@@ -150,7 +150,7 @@ def _region(loop: Loop, inner: Loop | None, file: str) -> Region:
             "is entered at more than one place (goto?); only structured loops are taken", where=at(loop, file)
         )
     exiting = _exiting_block(loop, file)
-    region = Region(loop, inner, {name: blocks[name] for name in order}, edges, exiting, _after(edges, exiting))
+    region = LoopRegion(loop, inner, {name: blocks[name] for name in order}, edges, exiting, _after(edges, exiting))
     _check_counted(region, file)
     return region
 
@@ -188,7 +188,7 @@ def _after(edges: dict[str, list[str]], exiting: str) -> frozenset[str]:
     return frozenset(seen)
 
 
-def _exiting_block(loop: Loop, file: str) -> str:
+def _exiting_block(loop: NaturalLoop, file: str) -> str:
     """The one block that leaves the loop; a SourceError tells how to rewrite a loop that leaves from several."""
     exits = loop.exits
     if not exits:
@@ -212,7 +212,7 @@ def _exiting_block(loop: Loop, file: str) -> str:
     return exits[0][0]
 
 
-def _check_counted(region: Region, file: str) -> None:
+def _check_counted(region: LoopRegion, file: str) -> None:
     """Raise SourceError unless the number of iterations is known when the loop starts.
 
     A loop that leaves in the middle of its body is taken only if nothing is stored before the exit, or nothing is
@@ -244,7 +244,7 @@ def _has_work(item: Instruction) -> bool:
     return item.opcode not in ("br", "switch", "phi")
 
 
-def _is_counted(region: Region, condition: Instruction) -> bool:
+def _is_counted(region: LoopRegion, condition: Instruction) -> bool:
     """True for a comparison of a counter with a bound that the loop does not change."""
     if condition.opcode != "icmp":
         return False
@@ -254,7 +254,7 @@ def _is_counted(region: Region, condition: Instruction) -> bool:
     )
 
 
-def counter_of(region: Region, value: Value) -> Instruction | None:
+def counter_of(region: LoopRegion, value: Value) -> Instruction | None:
     """The header phi that a value counts with: the phi, or it plus something fixed, cut or extended.
 
     Where a counter of fewer bits than its bound wraps around before it gets there, C's loop never ends.
@@ -266,13 +266,13 @@ def counter_of(region: Region, value: Value) -> Instruction | None:
     return root if is_header and _steps(region, root) else None  # type: ignore[arg-type, return-value]
 
 
-def _steps(region: Region, phi: Instruction) -> bool:
+def _steps(region: LoopRegion, phi: Instruction) -> bool:
     """True for a phi that an iteration moves by an amount that the loop does not change."""
     following = region.following(phi)
     return following is not phi and counted_root(following, region.contains) is phi
 
 
-def constant_step(region: Region, phi: Instruction) -> int | None:
+def constant_step(region: LoopRegion, phi: Instruction) -> int | None:
     """What a counter of a loop that is not flattened adds in each iteration; None when that is not fixed."""
     following = region.following(phi)
     if region.inner is not None or not (isinstance(following, Instruction) and following.opcode in ("add", "sub")):
@@ -283,7 +283,7 @@ def constant_step(region: Region, phi: Instruction) -> int | None:
     return b.value if following.opcode == "add" else -b.value
 
 
-def word_step(region: Region, phi: Instruction) -> int | None:
+def word_step(region: LoopRegion, phi: Instruction) -> int | None:
     """:func:`constant_step` of a counter of at least a word; None for a narrower one, which may wrap around."""
     return constant_step(region, phi) if bits_of(phi.type) >= 32 else None
 
@@ -311,7 +311,7 @@ class Trip:
         return self.start.type == self.bound.type == "i32"
 
 
-def trip_parts(region: Region) -> Trip | None:
+def trip_parts(region: LoopRegion) -> Trip | None:
     """What decides a loop's number of iterations; None where it is not a counter with a constant step."""
     condition = region.blocks[region.exiting].terminator.operands[0]
     if not isinstance(condition, Instruction):
@@ -330,7 +330,7 @@ def trip_parts(region: Region) -> Trip | None:
     constant = None
     if isinstance(start, Constant) and isinstance(bound, Constant):
         test = Test(condition.predicate, swapped=value is b, stops=stops)
-        visit = last_visit(test, Counter(phi, start, region.following(phi), value, step), bound)
+        visit = last_visit(test, LoopCounter(phi, start, region.following(phi), value, step), bound)
         constant = None if visit is None else visit + (0 if partial else 1)
     if not step or ahead is None:
         return None if constant is None else Trip(start, bound, 0, 0, False, constant)
@@ -340,13 +340,13 @@ def trip_parts(region: Region) -> Trip | None:
     return Trip(start, bound, step, extra, exact, constant)
 
 
-def leaves_early(region: Region) -> bool:
+def leaves_early(region: LoopRegion) -> bool:
     """True for a loop whose last visit does only the part of an iteration that stands before the exit."""
     after = (item for name in region.after_exit for item in region.blocks[name].instructions)
     return any(_has_work(item) for item in after)
 
 
-def trip_count(region: Region) -> str:
+def trip_count(region: LoopRegion) -> str:
     """The number of iterations as a number, or as the source would say it.
 
     Empty where the source does not say it simply. It is a text for people: nothing in the graph depends on it.

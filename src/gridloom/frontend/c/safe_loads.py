@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from gridloom.frontend.c.arrays import Access
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.region import LoopRegion
 
 
-def is_safe(access: Access, accesses: Collection[Access], region: Region, always_runs: Callable[[str], bool]) -> bool:
+def is_safe(
+    access: Access, accesses: Collection[Access], region: LoopRegion, always_runs: Callable[[str], bool]
+) -> bool:
     """True when the same element (or another member of its struct) is accessed anyway, or is one that exists.
 
     ``always_runs`` tells whether every iteration runs a block.

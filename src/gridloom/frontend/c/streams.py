@@ -8,10 +8,10 @@ from gridloom.errors import SourceError
 from gridloom.frontend.c.arrays import Access, CArray
 from gridloom.frontend.c.dependences import advice, motion, orders
 from gridloom.frontend.c.llvm.ir import Instruction, Value
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.loops.body import Body
-from gridloom.frontend.loops.operations import TRUE, LiveIn, Operand, Order, Result
+from gridloom.frontend.loops.operations import TRUE, LiveIn, Operand, OperationResult, Order
 
 #: Iterations between two stores of a place from which on streams, each at its own time, keep their order.
 FAR = 64
@@ -27,7 +27,7 @@ class Streams:
     def __init__(
         self,
         body: Body,
-        region: Region,
+        region: LoopRegion,
         liveins: LiveIns,
         step_of: Callable[[Value], int | None],
         stored: Callable[[Access, CArray], Operand],
@@ -79,7 +79,7 @@ class Streams:
         access.node = made.id
         return self.body.emit("and", made, TRUE) if item.type == "i1" else made
 
-    def input(self, variable: str, array: CArray, item: Instruction) -> Result:
+    def input(self, variable: str, array: CArray, item: Instruction) -> OperationResult:
         """The input stream that brings the elements of a load."""
         made = self.body.stream("input", variable, hint=f"{array.name}_in")
         self.body.ranges[made] = array.range

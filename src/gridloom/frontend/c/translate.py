@@ -15,37 +15,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from gridloom.errors import SourceError, located
+from gridloom.errors import SourceError, locate_errors
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.dependences import advice, orders
 from gridloom.frontend.c.indexing import Indexing
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Module, Value
-from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.frontend.c.loops import Loop
-from gridloom.frontend.c.lower import Lowering, width
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.c.loops import NaturalLoop
+from gridloom.frontend.c.lower import InstructionLowering, width
 from gridloom.frontend.c.nest.jamming import moves_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
-from gridloom.frontend.c.region import Region, at, leaves_early, trip_count, trip_parts, word_step
+from gridloom.frontend.c.region import LoopRegion, at, leaves_early, trip_count, trip_parts, word_step
 from gridloom.frontend.c.safe_loads import is_safe
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
 from gridloom.frontend.c.wide_integers.elements import WideElements
-from gridloom.frontend.c.wide_integers.pairs import Pair
+from gridloom.frontend.c.wide_integers.pairs import WordPair
 from gridloom.frontend.c.wide_integers.values import WideValues
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.jam import jam
-from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result, readable
-from gridloom.frontend.loops.prologue import needed
+from gridloom.frontend.loops.operations import (
+    TRUE,
+    CarriedValue,
+    Const,
+    LiveIn,
+    LoopOperation,
+    Operand,
+    OperationResult,
+    readable,
+)
+from gridloom.frontend.loops.prologue import select_operations
 from gridloom.frontend.loops.reduction import reduce
 
 
 def translate(
-    module: Module,
-    region: Region,
+    module: IrModule,
+    region: LoopRegion,
     file: str,
     name: str,
     sizes: Mapping[str, int],
@@ -74,8 +83,8 @@ class _Translation:
 
     def __init__(
         self,
-        module: Module,
-        region: Region,
+        module: IrModule,
+        region: LoopRegion,
         file: str,
         name: str,
         sizes: Mapping[str, int],
@@ -90,14 +99,14 @@ class _Translation:
         self.body = Body(name)
         self.reduced = reduced
         self.jammed = jammed
-        self.layout = Layout(module.structs)
+        self.layout = DataLayout(module.structs)
         self.pointers = Pointers(
             self.layout, region.contains, region.initial, region.following,
             lambda phi: region.owner(phi) is not None, self.where,
         )  # fmt: skip
         self.arrays = Arrays(self.layout, self.pointers, sizes, self.where)
         self.liveins = LiveIns(self.body, self.pointers)
-        self.lowering = Lowering(self.body, self.value, self._problem, self._wide_livein)
+        self.lowering = InstructionLowering(self.body, self.value, self._problem, self._wide_livein)
         self.wide = self.lowering.wide
         pausing = frozenset({region.inner.latches[0]}) if region.inner else frozenset()
         self.predicates = Predicates(
@@ -123,7 +132,7 @@ class _Translation:
         self.accesses: dict[Instruction, Access] = {}
         self.elements = WideElements(self.wide, self.known, lambda half: self._access(self.accesses[half]))
         self.running: dict[str, Operand] = {}
-        self.carried: dict[Instruction, Carried] = {}
+        self.carried: dict[Instruction, CarriedValue] = {}
         self.high_words: dict[str, str] = {}
         #: Carried values that cannot be computed, by the operation that stands for them.
         self.poisons: dict[str, SourceError] = {}
@@ -179,9 +188,9 @@ class _Translation:
             self._jam(accesses)
         if self.reduced:
             reduce(self.body)
-        with located(at(region.loop, self.file)):
+        with locate_errors(at(region.loop, self.file)):
             dfg = replace(self.body.build("\n".join(notes)), trip_count=self._trip_count())
-        prologue = needed(self.body.prologue, dfg.liveins)
+        prologue = select_operations(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
             dfg=dfg,
@@ -214,7 +223,7 @@ class _Translation:
         """Put several iterations of the loop around into the body."""
         region = self.region
         known = {name: value for name, value in self.liveins.values.items() if not region.contains(value)}
-        with located(at(region.loop, self.file)):
+        with locate_errors(at(region.loop, self.file)):
             if self.streams is not None or len(known) < len(self.liveins.values):
                 raise SourceError("jam takes loads from arrays that are known before the loop")
             moves = moves_of(region, accesses, known, self.pointers)
@@ -233,7 +242,7 @@ class _Translation:
             if isinstance(operand, SourceError):
                 raise operand
             return operand
-        if isinstance(value, Argument | Instruction):
+        if isinstance(value, IrParameter | Instruction):
             return self.liveins.of(value)
         raise SourceError("it uses an address as a number")
 
@@ -246,7 +255,7 @@ class _Translation:
 
     def _wide_livein(self, value: Value) -> tuple[LiveIn, LiveIn] | None:
         """The words of a 64-bit integer from before the loop; None for one of the loop."""
-        outside = isinstance(value, Argument | Instruction) and not self.region.contains(value)
+        outside = isinstance(value, IrParameter | Instruction) and not self.region.contains(value)
         return self.liveins.pair_of(value) if outside else None  # type: ignore[arg-type]
 
     def _problem(self, value: Value) -> SourceError | None:
@@ -254,7 +263,7 @@ class _Translation:
         known = self.known.get(value)
         return known if isinstance(known, SourceError) else None
 
-    def _attempt_wide(self, item: Instruction, make: Callable[[Instruction], Pair]) -> None:
+    def _attempt_wide(self, item: Instruction, make: Callable[[Instruction], WordPair]) -> None:
         """Compute the pair of a 64-bit instruction; as a word it has none, which is what stands in its place."""
         self.known[item] = SourceError("it uses a 64-bit integer as a word", where=self.where(item))
         try:
@@ -265,9 +274,9 @@ class _Translation:
     def _poison(self, phi: Instruction, error: SourceError) -> Operand:
         """An operation that nothing may need, for a carried value that cannot be computed."""
         poison = self.body.fresh("poison")
-        self.body.operations[poison] = Operation("poison", (), line=phi.line)
+        self.body.operations[poison] = LoopOperation("poison", (), line=phi.line)
         self.poisons[poison] = error if error.where else SourceError(error.message, where=self.where(phi))
-        return Result(poison)
+        return OperationResult(poison)
 
     def _visit(self, item: Instruction) -> None:
         """Translate one instruction; phis of headers and pointers are translated elsewhere."""
@@ -321,13 +330,13 @@ class _Translation:
                 self.body.ranges[carried] = (0, 1)
             self.carried[phi] = carried
             return carried
-        start = self.liveins.of(first) if isinstance(first, Argument | Instruction) else self.liveins.start_of(phi)
+        start = self.liveins.of(first) if isinstance(first, IrParameter | Instruction) else self.liveins.start_of(phi)
         carried = self.carried[phi] = self.body.recur(phi.name, start)
         if bits == 1:
             self.body.ranges[carried] = (0, 1)
         return carried
 
-    def _enter_inner(self, inner: Loop) -> None:
+    def _enter_inner(self, inner: NaturalLoop) -> None:
         """Inner phis start again whenever the inner loop does."""
         for phi in inner.phis:
             if phi.type == "i64":
@@ -364,7 +373,7 @@ class _Translation:
         region = self.region
         if region.inner:
             advance = self._runs(region.loop.latches[0])
-            if isinstance(self.nest.fresh, Carried):
+            if isinstance(self.nest.fresh, CarriedValue):
                 self.body.carried[self.nest.fresh.name].next = advance
         for phi, carried in self.carried.items():
             recurrence = self.body.carried[carried.name]
@@ -440,7 +449,7 @@ class _Translation:
         item = access.item
         if self.streams is not None:
             return self.streams.access(access, array)
-        with located(self.where(item)):
+        with locate_errors(self.where(item)):
             form = access.address.bytes if access.size == array.size else access.place
             index = self.indexing.linear(Form(form.constant - array.offset, form.terms), array.stride)
             if access.is_store:

@@ -56,7 +56,7 @@ def bits_of(type_: str) -> int:
     return 32 if type_ == "ptr" else int(type_[1:])
 
 
-def signed(number: int, bits: int) -> int:
+def read_signed(number: int, bits: int) -> int:
     """The low bits of a number, read with their sign.
 
     >>> signed(200, 8), signed(-56, 8)
@@ -91,7 +91,7 @@ def _is_mask(value: Instruction, second: Value | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class LoopCounter:
     """A counter of a loop: its phi, its start, what follows it, the value that is tested, and the step if it is fixed.
 
     Only the phi and constants decide what follows and what is tested.
@@ -116,10 +116,10 @@ class Counter:
         if len(known) < len(operands):
             return None
         bits = bits_of(value.operands[0].type)
-        return signed(_COMPUTED[value.opcode](bits, *known), bits_of(value.type))
+        return read_signed(_COMPUTED[value.opcode](bits, *known), bits_of(value.type))
 
 
-def last_visit(test: Test, counter: Counter, bound: Constant) -> int | None:
+def last_visit(test: Test, counter: LoopCounter, bound: Constant) -> int | None:
     """The first visit, counted from 0, whose test ends a loop; None for a loop that never ends, or not known to."""
     width = bits_of(bound.type)
 
@@ -138,7 +138,7 @@ def last_visit(test: Test, counter: Counter, bound: Constant) -> int | None:
     step = counter.step
 
     def ends(visit: int) -> bool:
-        return not test.goes_on(read(tested(signed(start + visit * step, bits)) or 0), read(bound.value))
+        return not test.goes_on(read(tested(read_signed(start + visit * step, bits)) or 0), read(bound.value))
 
     if ends(0):
         return 0
@@ -152,14 +152,14 @@ def last_visit(test: Test, counter: Counter, bound: Constant) -> int | None:
     for place in (read(bound.value), high if step > 0 else low):
         near = max((place - read(first)) // step, 1)
         for visit in (near - 1, near, near + 1):
-            before = read(tested(signed(start + (visit - 1) * step, bits)) or 0)
+            before = read(tested(read_signed(start + (visit - 1) * step, bits)) or 0)
             # Between two values that do not end the loop none does, where the counter has gone straight.
             if visit > 0 and ends(visit) and not ends(visit - 1) and before == read(first) + (visit - 1) * step:
                 return visit
     return None
 
 
-def _is_sum(counter: Counter) -> bool:
+def _is_sum(counter: LoopCounter) -> bool:
     """True where what is tested is the counter plus a constant."""
     value = counter.tested
     while isinstance(value, Instruction) and value.opcode in ("add", "sub") and value is not counter.phi:
@@ -167,7 +167,7 @@ def _is_sum(counter: Counter) -> bool:
     return value is counter.phi
 
 
-def _followed(ends: Callable[[int], bool], counter: Counter) -> int | None:
+def _followed(ends: Callable[[int], bool], counter: LoopCounter) -> int | None:
     """The visit that ends a loop whose counter takes few values, found by counting; None where no visit does."""
     number: int | None = counter.start.value
     for visit in range((1 << _FOLLOWED) + 1):

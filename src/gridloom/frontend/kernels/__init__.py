@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridloom.frontend.kernels.base import Expected, Kernel, from_spec, placed_nodes, result_streams
-from gridloom.frontend.parameters import Parameter
+from gridloom.frontend.kernels.base import Kernel, KernelValues, from_spec, placed_nodes, result_streams
+from gridloom.frontend.parameters import KernelParameter
 
-__all__ = ["Expected", "Kernel", "Parameter", "from_spec", "placed_nodes", "result_streams"]
+__all__ = ["Kernel", "KernelParameter", "KernelValues", "from_spec", "placed_nodes", "result_streams"]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class Expected:
+class KernelValues:
     """What the model of a kernel says a run should show.
 
     What a kernel does not have is empty: one without arrays leaves no memory behind.
@@ -48,7 +48,7 @@ class Kernel:
     #: Draws the graph into a builder. Called with (builder, **settings).
     graph: Callable[..., None]
     #: Computes the results without the graph. Called with (stimulus, **settings).
-    model: Callable[..., Expected]
+    model: Callable[..., KernelValues]
     parameters: Parameters = field(default_factory=dict)
     #: The graph's domain, unless the kernel has a parameter ``domain``.
     domain: str = field(default="i32", kw_only=True)
@@ -92,7 +92,7 @@ class Kernel:
             self.feed(stimulus, np.random.default_rng([seed, 1]), **settings)
         return stimulus
 
-    def reference(self, stimulus: Stimulus, /, **parameters: object) -> Expected:
+    def reference(self, stimulus: Stimulus, /, **parameters: object) -> KernelValues:
         """What a run on this stimulus should show, computed without the graph and without the op table.
 
         Needs the stimulus of the same parameters, as :meth:`stimulus` gives it.

@@ -16,7 +16,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect
 from gridloom.frontend.kernels.reference import feed_bytes, streams_within
 
@@ -58,7 +58,7 @@ def _aes(b: DfgBuilder) -> None:
         b.output(b.add("xor", mixed, keys[k]), f"m{k}")
 
 
-def _aes_model(stimulus: Stimulus) -> Expected:
+def _aes_model(stimulus: Stimulus) -> KernelValues:
     """Products with 2 and 3 by the definition, then the round key."""
     words = [stimulus.streams[f"w{k}"] for k in range(4)]
     a = [word % 256 for word in words]
@@ -68,7 +68,7 @@ def _aes_model(stimulus: Stimulus) -> Expected:
     for k in range(4):
         mixed = doubled[k] ^ tripled[(k + 1) % 4] ^ a[(k + 2) % 4] ^ a[(k + 3) % 4]
         streams[f"m{k}"] = mixed ^ (words[k] // 256)
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 def _gf_times(factor: int, byte: int) -> int:
@@ -131,7 +131,7 @@ def _radix4(b: DfgBuilder) -> None:
         b.output(b.add(minus, even_difference[part], odd_difference[1 - part]), f"y3_{name}")
 
 
-def _radix4_model(stimulus: Stimulus) -> Expected:
+def _radix4_model(stimulus: Stimulus) -> KernelValues:
     """The butterfly on exact products, rounded where the graph rounds."""
     points = [[_signed24(stimulus.streams[f"x{k}_{part}"]) for part in ("re", "im")] for k in range(4)]
     turned = [[points[0][0] >> 1, points[0][1] >> 1]]
@@ -143,7 +143,7 @@ def _radix4_model(stimulus: Stimulus) -> Expected:
         turned.append([_signed24(part + (1 << FRACTION)) >> (FRACTION + 1) for part in exact])
     (ar, ai), (br, bi), (cr, ci), (dr, di) = turned
     # Outputs made by an add show its carry, those made by a sub do not.
-    return Expected(
+    return KernelValues(
         streams={
             "y0_re": _sum24(ar + cr, br + dr),
             "y0_im": _sum24(ai + ci, bi + di),
@@ -203,13 +203,13 @@ def _chroma(b: DfgBuilder, plus: tuple[str, int], *minus: tuple[str, int]) -> st
     return connect(b, "sr", connect(b, "add", total, CHROMA_OFFSET), 7)
 
 
-def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+def _rgb_to_ycc_model(stimulus: Stimulus) -> KernelValues:
     """The three sums as one product with a matrix."""
     pixel = stimulus.streams["rgb"]
     channels = np.array([pixel // 65536, pixel // 256 % 256, pixel % 256])
     rows: Words = np.array([[2 * 33, 129, 25], [-19, -37, 56], [56, -47, -9]], dtype=np.int64) @ channels
     y, cb, cr = (rows[0] + 128) // 256 + 16, (rows[1] + 64) // 128 + 128, (rows[2] + 64) // 128 + 128
-    return Expected(streams={"ycc": y * 65536 + cb * 256 + cr})
+    return KernelValues(streams={"ycc": y * 65536 + cb * 256 + cr})
 
 
 CMA_RGB_TO_YCC = Kernel(
@@ -274,7 +274,7 @@ def _dct8(b: DfgBuilder) -> None:
         b.output(_descaled(b, value), f"y{k}")
 
 
-def _dct8_model(stimulus: Stimulus) -> Expected:
+def _dct8_model(stimulus: Stimulus) -> KernelValues:
     """Each output as the sum of all samples times fixed-point weights."""
     x = np.array([_signed24(stimulus.streams[f"x{n}"]) for n in range(8)])
     streams = {}
@@ -287,7 +287,7 @@ def _dct8_model(stimulus: Stimulus) -> Expected:
         exact: Words = np.array([_factor(k, n) for n in range(8)], dtype=np.int64) @ x
         rounded = _signed24(exact + (1 << (DCT_FRACTION + DCT_SCALE - 1)))
         streams[f"y{k}"] = (rounded >> (DCT_FRACTION + DCT_SCALE)) & MASK
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 def _factor(k: int, n: int) -> int:
@@ -339,7 +339,7 @@ def _md5(b: DfgBuilder) -> None:
         b.output(node, f"{name}_out")
 
 
-def _md5_model(stimulus: Stimulus) -> Expected:
+def _md5_model(stimulus: Stimulus) -> KernelValues:
     """The round with its rotations as products, on NumPy words."""
     s = stimulus.streams
     a, b, c, d = (s[name] for name in ("a", "b", "c", "d"))
@@ -351,7 +351,7 @@ def _md5_model(stimulus: Stimulus) -> Expected:
         moved = total * 2 ** (5, 9, 13, 17)[t % 4]
         shown.append(_sum24(moved % 2**24 + moved // 2**24, b))
         a, b, c, d = d, shown[-1] & MASK, b, c
-    return Expected(streams={f"{name}_out": shown[-age] for age, name in ((4, "a"), (3, "d"), (2, "c"), (1, "b"))})
+    return KernelValues(streams={f"{name}_out": shown[-age] for age, name in ((4, "a"), (3, "d"), (2, "c"), (1, "b"))})
 
 
 CMA_MD5 = Kernel("cma_md5", "the 16 steps of MD5's first round on 24-bit words", _md5, _md5_model, domain="cma24")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import Past, connect
 from gridloom.frontend.kernels.reference import feed_bytes, signed32
-from gridloom.frontend.parameters import Parameter, choice, number
+from gridloom.frontend.parameters import KernelParameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -54,7 +54,7 @@ def _gf_multiply(a: int, b: int) -> int:
     return product
 
 
-def _aes_column_model(stimulus: Stimulus) -> Expected:
+def _aes_column_model(stimulus: Stimulus) -> KernelValues:
     """The product of each column with the matrix of the standard."""
     factors = (2, 3, 1, 1)
     columns = zip(*(stimulus.streams[f"a{k}"].tolist() for k in range(4)), strict=True)
@@ -66,7 +66,7 @@ def _aes_column_model(stimulus: Stimulus) -> Expected:
                 row[k] ^= _gf_multiply(column[j], factors[(j - k) % 4])
         mixed.append(row)
     words = np.array(mixed, dtype=np.int64).reshape(-1, 4)
-    return Expected(streams={f"m{k}": words[:, k] for k in range(4)})
+    return KernelValues(streams={f"m{k}": words[:, k] for k in range(4)})
 
 
 AES_COLUMN = Kernel(
@@ -111,7 +111,7 @@ class _Series:
         return Past(self.name(step % self._steps), distance, tuple(signed32(int(self._before[a])) for a in ages))
 
 
-def _state_parameters(steps: int) -> dict[str, Parameter]:
+def _state_parameters(steps: int) -> dict[str, KernelParameter]:
     """The parameters of a hash kernel, with its default number of steps per iteration."""
     return {
         "steps": number(steps, 1, 20, "steps per iteration"),
@@ -173,7 +173,7 @@ def _rotated(value: int, amount: int) -> int:
     return ((value << amount) | (value >> (32 - amount))) & MASK
 
 
-def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> KernelValues:
     """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     b, c, d, a = MD5_INITIAL
@@ -188,10 +188,10 @@ def _md5_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expect
     return _rows("abcd", rows)
 
 
-def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> Expected:
+def _rows(names: str, rows: Sequence[tuple[int, ...]]) -> KernelValues:
     """The state after each iteration as output streams."""
     words = signed32(np.array(rows, dtype=np.int64).reshape(-1, len(names)))
-    return Expected(streams={f"{name}_out": words[:, k] for k, name in enumerate(names)})
+    return KernelValues(streams={f"{name}_out": words[:, k] for k, name in enumerate(names)})
 
 
 MD5_STEP = Kernel(
@@ -254,7 +254,7 @@ SHA1_FUNCTIONS: tuple[Callable[[int, int, int], int], ...] = (
 )
 
 
-def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> Expected:
+def _sha1_model(stimulus: Stimulus, steps: int, round: int, state: str) -> KernelValues:
     """The steps as the standard writes them, on Python integers."""
     streams = {name: words.tolist() for name, words in stimulus.streams.items()}
     a, b, c, d, e = SHA1_INITIAL

@@ -11,7 +11,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import Past, connect, previous, weighted_sum
 from gridloom.frontend.kernels.reference import feed_bytes, past, signed32
 from gridloom.frontend.parameters import number
@@ -50,7 +50,7 @@ GRAY_KERNEL = Kernel(
     "gray",
     "luma of an RGB pixel",
     _gray,
-    lambda stimulus: Expected(streams={"gray": _blend(stimulus, GRAY)}),
+    lambda stimulus: KernelValues(streams={"gray": _blend(stimulus, GRAY)}),
     feed=feed_bytes,
 )
 
@@ -63,10 +63,10 @@ def _rgb_to_ycc(b: DfgBuilder) -> None:
         b.output(connect(b, "add", _mixed(b, pixel, factors), 128), name)
 
 
-def _rgb_to_ycc_model(stimulus: Stimulus) -> Expected:
+def _rgb_to_ycc_model(stimulus: Stimulus) -> KernelValues:
     """Luma and both chroma values of each pixel."""
     chroma = {name: signed32(_blend(stimulus, factors) + 128) for name, factors in CHROMA.items()}
-    return Expected(streams={"y": _blend(stimulus, GRAY), **chroma})
+    return KernelValues(streams={"y": _blend(stimulus, GRAY), **chroma})
 
 
 RGB_TO_YCC = Kernel(
@@ -81,10 +81,10 @@ def _sepia(b: DfgBuilder) -> None:
         b.output(connect(b, "min", _mixed(b, pixel, factors), 255), f"{name}_out")
 
 
-def _sepia_model(stimulus: Stimulus) -> Expected:
+def _sepia_model(stimulus: Stimulus) -> KernelValues:
     """The clamped sums of each pixel."""
     toned = {name: np.minimum(_blend(stimulus, factors), 255) for name, factors in SEPIA.items()}
-    return Expected(streams={f"{name}_out": words for name, words in toned.items()})
+    return KernelValues(streams={f"{name}_out": words for name, words in toned.items()})
 
 
 SEPIA_KERNEL = Kernel("sepia", "sepia tone of an RGB pixel, clamped to a byte", _sepia, _sepia_model, feed=feed_bytes)
@@ -104,14 +104,14 @@ def _alpha_blend(b: DfgBuilder, channels: int) -> None:
         b.output(connect(b, "shr", b.add("add", rounded, connect(b, "shr", rounded, 8)), 8), f"blend{k}")
 
 
-def _alpha_blend_model(stimulus: Stimulus, channels: int) -> Expected:
+def _alpha_blend_model(stimulus: Stimulus, channels: int) -> KernelValues:
     """The exact quotient, rounded to nearest."""
     s = stimulus.streams
     streams = {}
     for k in range(channels):
         mixed = s[f"front{k}"] * s["alpha"] + s[f"back{k}"] * (255 - s["alpha"])
         streams[f"blend{k}"] = (2 * mixed + 255) // 510
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 ALPHA_BLEND = Kernel(
@@ -136,12 +136,12 @@ def _sobel(b: DfgBuilder) -> None:
     b.output(connect(b, "min", magnitude, 255), "edge")
 
 
-def _sobel_model(stimulus: Stimulus) -> Expected:
+def _sobel_model(stimulus: Stimulus) -> KernelValues:
     """Both gradients as products of the 3 x 3 window with Sobel's kernel and its transpose."""
     window = np.array([[past(stimulus.streams[name], age) for age in (2, 1, 0)] for name in ("above", "here", "below")])
     kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype=np.int64)
     gx, gy = np.einsum("ijt,ij->t", window, kernel), np.einsum("ijt,ji->t", window, kernel)
-    return Expected(streams={"edge": np.minimum(np.abs(gx) + np.abs(gy), 255)})
+    return KernelValues(streams={"edge": np.minimum(np.abs(gx) + np.abs(gy), 255)})
 
 
 SOBEL = Kernel(

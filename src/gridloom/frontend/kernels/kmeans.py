@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect, reduce_tree
 from gridloom.frontend.kernels.reference import signed32, streams_within
 from gridloom.frontend.parameters import number
@@ -58,14 +58,14 @@ def _round(b: DfgBuilder, level: list[Candidate]) -> list[Candidate]:
     return winners
 
 
-def _model(stimulus: Stimulus, k: int, n: int) -> Expected:
+def _model(stimulus: Stimulus, k: int, n: int) -> KernelValues:
     """The index of the smallest squared distance, the lowest one where distances are equal."""
     points = np.array([stimulus.streams[f"x{d}"] for d in range(n)])
     centroids = np.array([[centroid(j, d) for d in range(n)] for j in range(k)], dtype=np.int64)
     differences = signed32(points[None, :, :] - centroids[:, :, None])
     distances = signed32((differences * differences).sum(axis=1))
     # Bit 0 of a distance carries the result of a comparison, so distances are compared without it.
-    return Expected(streams={"nearest": np.argmin(distances >> 1, axis=0).astype(np.int64)})
+    return KernelValues(streams={"nearest": np.argmin(distances >> 1, axis=0).astype(np.int64)})
 
 
 KMEANS = Kernel(

@@ -12,7 +12,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect, reduce_tree, sink
 from gridloom.frontend.kernels.reference import signed32, sinks, weight
 from gridloom.frontend.parameters import choice, number
@@ -34,13 +34,13 @@ def _matmul(b: DfgBuilder, n: int) -> None:
             b.output(reduce_tree(b, "add", products), f"c{i}_{j}")
 
 
-def _matmul_model(stimulus: Stimulus, n: int) -> Expected:
+def _matmul_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The product of both matrices of each iteration."""
     s = stimulus.streams
     left = np.array([[s[f"a{i}_{k}"] for k in range(n)] for i in range(n)])
     right = np.array([[s[f"b{k}_{j}"] for j in range(n)] for k in range(n)])
     product = signed32(np.einsum("ikt,kjt->ijt", left, right))
-    return Expected(streams={f"c{i}_{j}": product[i, j] for i in range(n) for j in range(n)})
+    return KernelValues(streams={f"c{i}_{j}": product[i, j] for i in range(n) for j in range(n)})
 
 
 MATMUL = Kernel(
@@ -59,12 +59,12 @@ def _matmul_add(b: DfgBuilder, n: int) -> None:
             b.output(b.add("add", total, b.input(f"c{i}_{j}")), f"d{i}_{j}")
 
 
-def _matmul_add_model(stimulus: Stimulus, n: int) -> Expected:
+def _matmul_add_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The product of A and B of each iteration, and C added to it."""
     s = stimulus.streams
     left, right, addend = (np.array([[s[f"{m}{i}_{j}"] for j in range(n)] for i in range(n)]) for m in "abc")
     total = signed32(np.einsum("ikt,kjt->ijt", left, right) + addend)
-    return Expected(streams={f"d{i}_{j}": total[i, j] for i in range(n) for j in range(n)})
+    return KernelValues(streams={f"d{i}_{j}": total[i, j] for i in range(n) for j in range(n)})
 
 
 MATMUL_ADD = Kernel(
@@ -97,7 +97,7 @@ def _systolic(b: DfgBuilder, n: int) -> None:
                 above[j] = connect(b, "add", moving, above[j])
 
 
-def _systolic_model(stimulus: Stimulus, n: int) -> Expected:
+def _systolic_model(stimulus: Stimulus, n: int) -> KernelValues:
     """Each row times the held matrix, plus the bias."""
     rows = np.array([stimulus.streams[f"a{i}"] for i in range(n)])
     bias = np.array([weight(j) for j in range(n)], dtype=np.int64)
@@ -126,7 +126,7 @@ def _convolution(b: DfgBuilder, k: int, registers: int) -> None:
     reduce_tree(b, "add", products, registers=bool(registers), id="y", liveout="y")
 
 
-def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> Expected:
+def _convolution_model(stimulus: Stimulus, k: int, registers: int) -> KernelValues:
     """The sum of the window times the weights."""
     window = np.array([[stimulus.streams[f"x{i}_{j}"] for j in range(k)] for i in range(k)])
     taps = np.array([[weight(i * k + j) for j in range(k)] for i in range(k)], dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import arrays, connect, counter, nest, previous
 from gridloom.frontend.kernels.reference import copied_memory, feed_bytes, signed32, words_of
 from gridloom.frontend.parameters import choice, number
@@ -53,13 +53,13 @@ def _crc32(b: DfgBuilder, form: str) -> None:
     b.output(b.add("not", value), "checksum")
 
 
-def _crc32_model(stimulus: Stimulus, form: str) -> Expected:
+def _crc32_model(stimulus: Stimulus, form: str) -> KernelValues:
     """The checksum after each byte, by zlib."""
     checksum, results = 0, []
     for byte in stimulus.streams["byte"].tolist():
         checksum = zlib.crc32(bytes([byte]), checksum)
         results.append(signed32(checksum))
-    return Expected(streams={"checksum": words_of(results)})
+    return KernelValues(streams={"checksum": words_of(results)})
 
 
 CRC32 = Kernel(
@@ -101,7 +101,7 @@ def _bitcount(b: DfgBuilder, words: int) -> None:
     b.output("count", "running")
 
 
-def _bitcount_model(stimulus: Stimulus, words: int) -> Expected:
+def _bitcount_model(stimulus: Stimulus, words: int) -> KernelValues:
     """The ones among the bits of each word that have been seen so far."""
     memory = copied_memory(stimulus)
     running = []
@@ -110,7 +110,7 @@ def _bitcount_model(stimulus: Stimulus, words: int) -> Expected:
         seen = int(memory["words"][index]) & ((1 << (step + 1)) - 1)
         running.append(seen.bit_count())
         memory["counts"][index] = running[-1]
-    return Expected(streams={"running": words_of(running)}, memory=memory)
+    return KernelValues(streams={"running": words_of(running)}, memory=memory)
 
 
 BITCOUNT = Kernel(
@@ -144,7 +144,7 @@ def _isqrt(b: DfgBuilder, words: int) -> None:
     b.store("roots", loop.position, "root")
 
 
-def _isqrt_model(stimulus: Stimulus, words: int) -> Expected:
+def _isqrt_model(stimulus: Stimulus, words: int) -> KernelValues:
     """The integer roots of what has been read of each word: two bits per iteration, from the top."""
     memory = copied_memory(stimulus)
     for index in range(-(-stimulus.iterations // 16)):
@@ -152,7 +152,7 @@ def _isqrt_model(stimulus: Stimulus, words: int) -> Expected:
         unread = 32 - 2 * steps
         number = int(memory["numbers"][index]) & MASK
         memory["roots"][index] = signed32(math.isqrt(number >> unread) << unread)
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 ISQRT = Kernel(
@@ -190,7 +190,7 @@ def _string_search(b: DfgBuilder, text: int, pattern: int) -> None:
     b.output("found", "last_match")
 
 
-def _string_search_model(stimulus: Stimulus, text: int, pattern: int) -> Expected:
+def _string_search_model(stimulus: Stimulus, text: int, pattern: int) -> KernelValues:
     """The last position at which the whole pattern was found, after each comparison."""
     haystack = bytes(stimulus.memory["text"].tolist())
     needle = bytes(stimulus.memory["pattern"].tolist())
@@ -201,7 +201,7 @@ def _string_search_model(stimulus: Stimulus, text: int, pattern: int) -> Expecte
             found = start
         results.append(found)
     liveouts = {"position": found} if results else {}
-    return Expected(streams={"last_match": words_of(results)}, memory=copied_memory(stimulus), liveouts=liveouts)
+    return KernelValues(streams={"last_match": words_of(results)}, memory=copied_memory(stimulus), liveouts=liveouts)
 
 
 def _feed_text(stimulus: Stimulus, rng: np.random.Generator, text: int, pattern: int) -> None:

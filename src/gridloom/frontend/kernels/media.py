@@ -13,7 +13,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect, weighted_sum
 from gridloom.frontend.kernels.reference import signed32
 from gridloom.frontend.kernels.transforms import COSINE_BITS, dct_matrix
@@ -40,11 +40,11 @@ def _idct8(b: DfgBuilder) -> None:
         b.output(connect(b, "shr", b.add("sub", even[n], odd[n]), COSINE_BITS + 2), f"x{7 - n}")
 
 
-def _idct8_model(stimulus: Stimulus) -> Expected:
+def _idct8_model(stimulus: Stimulus) -> KernelValues:
     """The product with the transposed matrix of the DCT, in fixed point."""
     y = np.array([stimulus.streams[f"y{k}"] for k in range(8)])
     x = signed32(dct_matrix(8).T @ y) >> (COSINE_BITS + 2)
-    return Expected(streams={f"x{n}": x[n] for n in range(8)})
+    return KernelValues(streams={f"x{n}": x[n] for n in range(8)})
 
 
 def _feed_coefficients(stimulus: Stimulus, generator: np.random.Generator) -> None:
@@ -81,7 +81,7 @@ def _bezier(b: DfgBuilder, degree: int, dimensions: int) -> None:
         b.output(connect(b, "shr", value, PARAMETER_BITS), f"curve{d}")
 
 
-def _bezier_model(stimulus: Stimulus, degree: int, dimensions: int) -> Expected:
+def _bezier_model(stimulus: Stimulus, degree: int, dimensions: int) -> KernelValues:
     """The same scheme on whole streams, rounding down where the graph does."""
     t = stimulus.streams["t"]
     powers = [t]
@@ -95,7 +95,7 @@ def _bezier_model(stimulus: Stimulus, degree: int, dimensions: int) -> Expected:
             value = signed32(value * ((1 << PARAMETER_BITS) - t) + points[k] * powers[k - 1] * comb(degree, k))
             value = value >> PARAMETER_BITS
         streams[f"curve{d}"] = value
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 def _feed_curve(stimulus: Stimulus, generator: np.random.Generator, degree: int, dimensions: int) -> None:
@@ -132,10 +132,10 @@ def _bmp_header(b: DfgBuilder) -> None:
             b.output(connect(b, "and", shifted, 255), f"{name}{k}")
 
 
-def _bmp_header_model(stimulus: Stimulus) -> Expected:
+def _bmp_header_model(stimulus: Stimulus) -> KernelValues:
     """The bytes of the fields, low byte first."""
     words = _header_words(*(stimulus.streams[name] for name in ("colours", "row_bytes", "columns", "rows")))
-    return Expected(
+    return KernelValues(
         streams={f"{name}{k}": (signed32(word) >> (8 * k)) & 255 for name, word in words.items() for k in range(4)}
     )
 

@@ -18,7 +18,7 @@ from gridloom.frontend.kernels.trees import MAP_REDUCE, TREE_REDUCE
 from gridloom.frontend.parameters import Setting
 
 
-def fixed(kernel: Kernel, name: str, **settings: Setting) -> Kernel:
+def fix_parameters(kernel: Kernel, name: str, **settings: Setting) -> Kernel:
     """The kernel with its parameters set, under a name of its own.
 
     It takes no parameters any more; its summary names the generator and the settings.
@@ -51,7 +51,7 @@ def _graphs() -> dict[str, Kernel]:
     rows += [(f"convolution{k}{k}", CONVOLUTION, {"k": k}) for k in range(2, 6)]
     rows += [(f"tree_n_{n}_t_{t}_r_3", MAP_REDUCE, {"nodes": n, "components": t, "tail": 3}) for n, t in _MAP_REDUCE]
     rows += [(f"K{k}N{n}", KMEANS, {"k": k, "n": n}) for k, n in _KMEANS]
-    return {name: fixed(kernel, f"neosa-{name}", **settings) for name, kernel, settings in rows}
+    return {name: fix_parameters(kernel, f"neosa-{name}", **settings) for name, kernel, settings in rows}
 
 
 #: Published name -> kernel, in the order of the evaluation's table.

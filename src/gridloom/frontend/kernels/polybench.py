@@ -12,7 +12,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import arrays, connect, nest, reduce_tree, restarted_sum
 from gridloom.frontend.kernels.reference import copied_memory, signed32
 from gridloom.frontend.parameters import choice, number
@@ -72,17 +72,17 @@ def _syrk(b: DfgBuilder, n: int) -> None:
     _gemm_like(b, n, right_is_transposed=True)
 
 
-def _gemm_model(stimulus: Stimulus, n: int) -> Expected:
+def _gemm_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The product with B."""
     return _product(stimulus, n, stimulus.memory["B"].reshape(n, n))
 
 
-def _syrk_model(stimulus: Stimulus, n: int) -> Expected:
+def _syrk_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The product with the transpose of A."""
     return _product(stimulus, n, stimulus.memory["A"].reshape(n, n).T)
 
 
-def _product(stimulus: Stimulus, n: int, right: Words) -> Expected:
+def _product(stimulus: Stimulus, n: int, right: Words) -> KernelValues:
     """``C = alpha A right + beta C`` for the elements whose inner loops are complete."""
     memory = copied_memory(stimulus)
     left = stimulus.memory["A"].reshape(n, n)
@@ -90,7 +90,7 @@ def _product(stimulus: Stimulus, n: int, right: Words) -> Expected:
     # Arithmetic modulo 2**64 is arithmetic modulo 2**32, so NumPy's own wrap-around does no harm.
     updated = signed32(ALPHA * (left @ right) + BETA * stimulus.memory["C"].reshape(n, n)).ravel()
     memory["C"][:complete] = updated[:complete]
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 GEMM = Kernel("gemm", "C = alpha A B + beta C", _gemm, _gemm_model, _SIZE, limit=lambda n: n**3)
@@ -124,11 +124,11 @@ def _atax(b: DfgBuilder, n: int) -> None:
     _update(b, "y", j, b.add("mul", element, b.load("tmp", i)), n)
 
 
-def _atax_model(stimulus: Stimulus, n: int) -> Expected:
+def _atax_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The updates of y, in the order of the nest."""
     memory = copied_memory(stimulus)
     _add_transposed_product(memory, "y", "tmp", n, stimulus.iterations)
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 ATAX = Kernel("atax", "y += A' tmp: the second loop of y = A' (A x)", _atax, _atax_model, _SIZE, limit=lambda n: n**2)
@@ -144,13 +144,13 @@ def _bicg(b: DfgBuilder, n: int) -> None:
     b.add("store_if", i, total, _end(b, j, n), array="q")
 
 
-def _bicg_model(stimulus: Stimulus, n: int) -> Expected:
+def _bicg_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The updates of s in the order of the nest, and the elements of q of the complete rows."""
     memory = copied_memory(stimulus)
     _add_transposed_product(memory, "s", "r", n, stimulus.iterations)
     rows = stimulus.iterations // n
     memory["q"][:rows] = signed32(stimulus.memory["A"].reshape(n, n)[:rows] @ stimulus.memory["p"])
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 BICG = Kernel("bicg", "s += A' r and q = A p in one pass over A", _bicg, _bicg_model, _SIZE, limit=lambda n: n**2)
@@ -168,13 +168,13 @@ def _mvt(b: DfgBuilder, n: int) -> None:
         b.order(old, b.add("store_if", i, total, last, array=target))
 
 
-def _mvt_model(stimulus: Stimulus, n: int) -> Expected:
+def _mvt_model(stimulus: Stimulus, n: int) -> KernelValues:
     """The elements of both results whose sums are complete."""
     memory, rows = copied_memory(stimulus), stimulus.iterations // n
     matrix = stimulus.memory["A"].reshape(n, n)
     memory["x1"][:rows] = signed32(memory["x1"] + matrix @ memory["y1"])[:rows]
     memory["x2"][:rows] = signed32(memory["x2"] + matrix.T @ memory["y2"])[:rows]
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 MVT = Kernel("mvt", "x1 += A y1 and x2 += A' y2", _mvt, _mvt_model, _SIZE, limit=lambda n: n**2)
@@ -194,7 +194,7 @@ def _jacobi(b: DfgBuilder, n: int, dims: int) -> None:
     b.store("B", centre, connect(b, "div", reduce_tree(b, "add", values), 2 * dims + 1))
 
 
-def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> Expected:
+def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> KernelValues:
     """The mean over shifted copies of the whole grid, stored for the elements that were visited."""
     memory = copied_memory(stimulus)
     grid = stimulus.memory["A"].reshape((n,) * dims)
@@ -206,7 +206,7 @@ def _jacobi_model(stimulus: Stimulus, n: int, dims: int) -> Expected:
     inside = [np.ravel_multi_index([c + 1 for c in at], grid.shape) for at in np.ndindex(*(n - 2,) * dims)]
     done = inside[: stimulus.iterations]
     memory["B"][done] = mean.ravel()[done]
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 JACOBI = Kernel(

@@ -20,9 +20,9 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.reference import signed32
-from gridloom.frontend.parameters import Parameter, choice, number
+from gridloom.frontend.parameters import KernelParameter, choice, number
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -168,10 +168,10 @@ def _mixed(name: str, operands: tuple[Words, ...], iterations: int) -> Words:
     return state.astype(np.int64)
 
 
-def _model(plan: Plan) -> Callable[..., Expected]:
+def _model(plan: Plan) -> Callable[..., KernelValues]:
     """The function that computes what the graph of a plan should show, step by step."""
 
-    def expect(stimulus: Stimulus, domain: str, **settings: int) -> Expected:
+    def expect(stimulus: Stimulus, domain: str, **settings: int) -> KernelValues:
         values = dict(stimulus.streams)
         outputs = {}
         for name, op, sources in plan(**settings):
@@ -181,12 +181,12 @@ def _model(plan: Plan) -> Callable[..., Expected]:
             elif op != "input":
                 integer = domain == "i32"
                 values[name] = _INTEGER[op](*operands) if integer else _mixed(name, operands, stimulus.iterations)
-        return Expected(streams=outputs)
+        return KernelValues(streams=outputs)
 
     return expect
 
 
-def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, Parameter]) -> Kernel:
+def _random_graph(name: str, summary: str, plan: Plan, parameters: dict[str, KernelParameter]) -> Kernel:
     """A kernel whose graph and model start from the same plan."""
     common = {
         "seed": number(0, 0, 2**31 - 1, "of the random numbers"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from gridloom.dfg.carriers import Words
-from gridloom.frontend.kernels.base import Expected
+from gridloom.frontend.kernels.base import KernelValues
 
 if TYPE_CHECKING:
     from gridloom.dfg.interpreter import Stimulus
@@ -37,9 +37,11 @@ def words_of(values: list[int]) -> Words:
     return np.array(values, dtype=np.int64)
 
 
-def sinks(streams: dict[str, Words]) -> Expected:
+def sinks(streams: dict[str, Words]) -> KernelValues:
     """Expected results where each stream is a node that is a live-out itself."""
-    return Expected(streams=streams, liveouts={name: int(words[-1]) for name, words in streams.items() if len(words)})
+    return KernelValues(
+        streams=streams, liveouts={name: int(words[-1]) for name, words in streams.items() if len(words)}
+    )
 
 
 def copied_memory(stimulus: Stimulus) -> dict[str, Words]:

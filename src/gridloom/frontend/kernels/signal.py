@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import Past, connect, previous, reduce_tree
 from gridloom.frontend.kernels.reference import past, signed32, weight
 from gridloom.frontend.parameters import choice, number
@@ -45,11 +45,11 @@ def _fir(b: DfgBuilder, taps: int, form: str) -> None:
     b.output(str(total), "y")
 
 
-def _fir_model(stimulus: Stimulus, taps: int, form: str) -> Expected:
+def _fir_model(stimulus: Stimulus, taps: int, form: str) -> KernelValues:
     """The convolution of the stream with the taps, cut to its length."""
     x = stimulus.streams["x"]
     y = np.convolve(x, np.array([weight(k) for k in range(taps)], dtype=np.int64))[: len(x)] if len(x) else x
-    return Expected(streams={"y": signed32(y)})
+    return KernelValues(streams={"y": signed32(y)})
 
 
 FIR = Kernel("fir", "finite impulse response filter with fixed taps", _fir, _fir_model, _TAPS_AND_FORM)
@@ -69,7 +69,7 @@ def _iir(b: DfgBuilder, order: int) -> None:
     b.output("y_now", "y")
 
 
-def _iir_model(stimulus: Stimulus, order: int) -> Expected:
+def _iir_model(stimulus: Stimulus, order: int) -> KernelValues:
     """The recurrence on Python integers, sample by sample."""
     before = [0] * order
     results = []
@@ -77,7 +77,7 @@ def _iir_model(stimulus: Stimulus, order: int) -> Expected:
         fed_back = sum(FEEDBACK[k] * before[k] for k in range(order))
         results.append(signed32(3 * x + fed_back) >> 4)
         before = [results[-1], *before[:-1]]
-    return Expected(streams={"y": np.array(results, dtype=np.int64)})
+    return KernelValues(streams={"y": np.array(results, dtype=np.int64)})
 
 
 IIR = Kernel(
@@ -100,12 +100,12 @@ def _moving_average(b: DfgBuilder, window: int) -> None:
     b.output(connect(b, "div", "sum", window), "y")
 
 
-def _moving_average_model(stimulus: Stimulus, window: int) -> Expected:
+def _moving_average_model(stimulus: Stimulus, window: int) -> KernelValues:
     """The sum of the window, divided towards 0."""
     x = stimulus.streams["x"]
     total = sum((past(x, k) for k in range(window)), start=np.zeros(len(x), dtype=np.int64))
     sums = signed32(total)
-    return Expected(streams={"y": np.sign(sums) * (np.abs(sums) // window)})
+    return KernelValues(streams={"y": np.sign(sums) * (np.abs(sums) // window)})
 
 
 MOVING_AVERAGE = Kernel(

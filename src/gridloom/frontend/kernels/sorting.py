@@ -12,7 +12,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.parameters import choice, number
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def _graph(b: DfgBuilder, n: int, network: str, flows: int) -> None:
             b.output(value, f"y{flow}_{k}")
 
 
-def _model(stimulus: Stimulus, n: int, network: str, flows: int) -> Expected:
+def _model(stimulus: Stimulus, n: int, network: str, flows: int) -> KernelValues:
     """Rows in ascending order."""
     streams: dict[str, Words] = {}
     for flow in range(flows):
         rows = np.sort(np.stack([stimulus.streams[f"x{flow}_{k}"] for k in range(n)]), axis=0)
         streams |= {f"y{flow}_{k}": rows[k] for k in range(n)}
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 SORTING_NETWORK = Kernel(

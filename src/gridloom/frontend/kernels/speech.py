@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import arrays, connect, nest, previous, restarted_sum
 from gridloom.frontend.kernels.reference import copied_memory, signed32, words_of
 from gridloom.frontend.parameters import number
@@ -67,7 +67,7 @@ def _adpcm(b: DfgBuilder) -> None:
     b.output(code, "code")
 
 
-def _adpcm_model(stimulus: Stimulus) -> Expected:
+def _adpcm_model(stimulus: Stimulus) -> KernelValues:
     """The encoder as the IMA specification describes it, sample by sample."""
     steps, changes = stimulus.memory["steps"].tolist(), stimulus.memory["changes"].tolist()
     prediction, index, codes = 0, 0, []
@@ -86,7 +86,7 @@ def _adpcm_model(stimulus: Stimulus) -> Expected:
         prediction = min(max(prediction - change if code & 8 else prediction + change, -32768), 32767)
         index = min(max(index + changes[code], 0), LAST_STEP)
         codes.append(code)
-    return Expected(streams={"code": words_of(codes)}, memory=copied_memory(stimulus))
+    return KernelValues(streams={"code": words_of(codes)}, memory=copied_memory(stimulus))
 
 
 def _feed_adpcm(stimulus: Stimulus, rng: np.random.Generator) -> None:
@@ -133,7 +133,7 @@ def _gsm_ltp(b: DfgBuilder, window: int, lags: int) -> None:
     connect(b, "select", better, lag, previous("best", window), id="best", liveout="lag")
 
 
-def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
+def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> KernelValues:
     """The correlation at each complete lag by NumPy, and the greatest of them."""
     segment, history = stimulus.memory["segment"], stimulus.memory["history"]
     peak, lag = 0, window
@@ -143,7 +143,7 @@ def _gsm_ltp_model(stimulus: Stimulus, window: int, lags: int) -> Expected:
         if correlation > peak:
             peak, lag = correlation, window + candidate
     liveouts = {"peak": peak, "lag": lag} if stimulus.iterations else {}
-    return Expected(memory=copied_memory(stimulus), liveouts=liveouts)
+    return KernelValues(memory=copied_memory(stimulus), liveouts=liveouts)
 
 
 def _feed_gsm_ltp(stimulus: Stimulus, rng: np.random.Generator, window: int, lags: int) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect, previous, reduce_tree
 from gridloom.frontend.kernels.reference import past, signed32
 from gridloom.frontend.parameters import choice, number
@@ -29,10 +29,10 @@ def _vector_add(b: DfgBuilder, lanes: int) -> None:
         b.output(total, f"z{k}")
 
 
-def _vector_add_model(stimulus: Stimulus, lanes: int) -> Expected:
+def _vector_add_model(stimulus: Stimulus, lanes: int) -> KernelValues:
     """The sums of all lanes, wrapped to 32 bits."""
     s = stimulus.streams
-    return Expected(streams={f"z{k}": signed32(s[f"x{k}"] + s[f"y{k}"]) for k in range(lanes)})
+    return KernelValues(streams={f"z{k}": signed32(s[f"x{k}"] + s[f"y{k}"]) for k in range(lanes)})
 
 
 VECTOR_ADD = Kernel("vector_add", "z = x + y, element by element", _vector_add, _vector_add_model, _ADDED_LANES)
@@ -47,14 +47,14 @@ def _axpy(b: DfgBuilder, domain: str) -> None:
     b.output(b.add("add", product, b.input("y")), "z")
 
 
-def _axpy_model(stimulus: Stimulus, domain: str) -> Expected:
+def _axpy_model(stimulus: Stimulus, domain: str) -> KernelValues:
     """In ``f32`` NumPy rounds the product and the sum, as the ops do."""
     a, x, y = stimulus.liveins["a"], stimulus.streams["x"], stimulus.streams["y"]
     if domain == "i32":
-        return Expected(streams={"z": signed32(signed32(a * x) + y)})
+        return KernelValues(streams={"z": signed32(signed32(a * x) + y)})
     single = np.array([a], dtype=np.int32).view(np.float32)[0]
     z = single * x.astype(np.int32).view(np.float32) + y.astype(np.int32).view(np.float32)
-    return Expected(streams={"z": z.view(np.int32).astype(np.int64)})
+    return KernelValues(streams={"z": z.view(np.int32).astype(np.int64)})
 
 
 AXPY = Kernel("axpy", "z = a * x + y with a live-in a, on integers or singles", _axpy, _axpy_model, _NUMBERS)
@@ -70,11 +70,11 @@ def _distance(b: DfgBuilder, dims: int) -> None:
     b.output(reduce_tree(b, "add", squares), "d")
 
 
-def _distance_model(stimulus: Stimulus, dims: int) -> Expected:
+def _distance_model(stimulus: Stimulus, dims: int) -> KernelValues:
     """The sum of the squared differences, wrapped to 32 bits."""
     s = stimulus.streams
     differences = np.array([signed32(s[f"a{k}"] - s[f"b{k}"]) for k in range(dims)])
-    return Expected(streams={"d": signed32((differences * differences).sum(axis=0))})
+    return KernelValues(streams={"d": signed32((differences * differences).sum(axis=0))})
 
 
 DISTANCE = Kernel("distance", "squared distance of two points", _distance, _distance_model, _DIMENSIONS)
@@ -90,12 +90,12 @@ def _dot_product(b: DfgBuilder, lanes: int) -> None:
     b.output("sum", "s")
 
 
-def _dot_product_model(stimulus: Stimulus, lanes: int) -> Expected:
+def _dot_product_model(stimulus: Stimulus, lanes: int) -> KernelValues:
     """The running sums of the products, and the last one as the live-out."""
     s = stimulus.streams
     running = np.cumsum(sum(s[f"x{k}"] * s[f"y{k}"] for k in range(lanes)), dtype=np.int64)
     sums = signed32(running)
-    return Expected(streams={"s": sums}, liveouts={"sum": int(sums[-1])} if len(sums) else {})
+    return KernelValues(streams={"s": sums}, liveouts={"sum": int(sums[-1])} if len(sums) else {})
 
 
 DOT_PRODUCT = Kernel("dot_product", "running sum of x * y", _dot_product, _dot_product_model, _MULTIPLIED_LANES)
@@ -111,10 +111,10 @@ def _mul_add(b: DfgBuilder, fused: int) -> None:
     b.output(total, "w")
 
 
-def _mul_add_model(stimulus: Stimulus, fused: int) -> Expected:
+def _mul_add_model(stimulus: Stimulus, fused: int) -> KernelValues:
     """Both forms compute the same, since integers do not round."""
     s = stimulus.streams
-    return Expected(streams={"w": signed32(s["x"] * s["y"] + s["z"])})
+    return KernelValues(streams={"w": signed32(s["x"] * s["y"] + s["z"])})
 
 
 MUL_ADD = Kernel("mul_add", "w = x * y + z", _mul_add, _mul_add_model, _FUSED)
@@ -128,10 +128,10 @@ def _stream_pair(b: DfgBuilder) -> None:
     b.output(b.add("add", doubled, older), "y")
 
 
-def _stream_pair_model(stimulus: Stimulus) -> Expected:
+def _stream_pair_model(stimulus: Stimulus) -> KernelValues:
     """The same sum over the stream and the stream delayed by one iteration."""
     x = stimulus.streams["x"]
-    return Expected(streams={"y": signed32(2 * x + 6 * past(x, 1))})
+    return KernelValues(streams={"y": signed32(2 * x + 6 * past(x, 1))})
 
 
 STREAM_PAIR = Kernel(

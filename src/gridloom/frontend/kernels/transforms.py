@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import arrays, connect, counter, nest, weighted_sum
 from gridloom.frontend.kernels.reference import copied_memory, signed32
 from gridloom.frontend.parameters import choice
@@ -89,7 +89,7 @@ def _turned(s: dict[str, Words], k: int) -> Pair:
     return signed32(xr * wr - xi * wi) >> TWIDDLE_BITS, signed32(xr * wi + xi * wr) >> TWIDDLE_BITS
 
 
-def _dft(stimulus: Stimulus, radix: int) -> Expected:
+def _dft(stimulus: Stimulus, radix: int) -> KernelValues:
     """The transform by its definition: each output is the sum of all rotated points times powers of -j.
 
     ``radix`` is 2 or 4, so that all factors are powers of -j and the sums are exact.
@@ -105,7 +105,7 @@ def _dft(stimulus: Stimulus, radix: int) -> Expected:
             turned = ((a, c), (c, -a), (-a, -c), (-c, a))[quarter]
             real, imaginary = real + turned[0], imaginary + turned[1]
         streams[f"y{q}_re"], streams[f"y{q}_im"] = signed32(real), signed32(imaginary)
-    return Expected(streams=streams)
+    return KernelValues(streams=streams)
 
 
 def _twiddle_factors(angles: NDArray[np.float64]) -> Pair:
@@ -179,7 +179,7 @@ def _ifft_two_loop(b: DfgBuilder, n: int, half: int) -> None:
     _ifft_body(b, upper, connect(b, "add", upper, half), connect(b, "mul", j, n // (2 * half)))
 
 
-def _stage_model(stimulus: Stimulus, n: int, half: int) -> Expected:
+def _stage_model(stimulus: Stimulus, n: int, half: int) -> KernelValues:
     """The butterflies of a stage one after the other, on Python integers."""
     memory = copied_memory(stimulus)
     re, im = memory["re"], memory["im"]
@@ -193,7 +193,7 @@ def _stage_model(stimulus: Stimulus, n: int, half: int) -> Expected:
         ur, ui = int(re[u]), int(im[u])
         re[u], im[u] = signed32(ur + tr) >> 1, signed32(ui + ti) >> 1
         re[v], im[v] = signed32(ur - tr) >> 1, signed32(ui - ti) >> 1
-    return Expected(memory=memory)
+    return KernelValues(memory=memory)
 
 
 def _feed_ifft(stimulus: Stimulus, rng: np.random.Generator, n: int, half: int) -> None:
@@ -299,11 +299,11 @@ def dct_matrix(points: int) -> Words:
     return np.array(rows, dtype=np.int64)
 
 
-def _dct_model(stimulus: Stimulus, points: int) -> Expected:
+def _dct_model(stimulus: Stimulus, points: int) -> KernelValues:
     """The product with the whole matrix, in fixed point."""
     x = np.array([stimulus.streams[f"x{k}"] for k in range(points)])
     y = signed32(dct_matrix(points) @ x) >> COSINE_BITS
-    return Expected(streams={f"y{k}": y[k] for k in range(points)})
+    return KernelValues(streams={f"y{k}": y[k] for k in range(points)})
 
 
 DCT4 = Kernel("dct4", "4-point DCT of a row", _dct4, partial(_dct_model, points=4))

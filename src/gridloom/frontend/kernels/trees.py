@@ -14,7 +14,7 @@ import numpy as np
 
 from gridloom.dfg.carriers import Words
 from gridloom.dfg.model import DfgBuilder
-from gridloom.frontend.kernels.base import Expected, Kernel
+from gridloom.frontend.kernels.base import Kernel, KernelValues
 from gridloom.frontend.kernels.building import connect, reduce_tree, sink
 from gridloom.frontend.kernels.reference import signed32, sinks, weight
 from gridloom.frontend.parameters import choice, number
@@ -43,7 +43,7 @@ def _reduce(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
         reduce_tree(b, "add", inputs, id=f"y{c}", liveout=f"y{c}")
 
 
-def _reduce_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+def _reduce_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> KernelValues:
     """The sum of all inputs of each component."""
     width = (nodes + 1) // 2
     sums = {f"y{c}": sum_streams(stimulus, [f"x{c}_{k}" for k in range(width)]) for c in range(components)}
@@ -82,14 +82,14 @@ def _expand(b: DfgBuilder, nodes: int, components: int, leaves: str) -> None:
                 b.output(level[k // 2], f"y{c}_{k}")
 
 
-def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> Expected:
+def _expand_model(stimulus: Stimulus, nodes: int, components: int, leaves: str) -> KernelValues:
     """Each leaf shows the input, times its weight where leaves multiply."""
     streams = {}
     for c in range(components):
         for k in range((nodes + 1) // 2):
             x = stimulus.streams[f"x{c}"]
             streams[f"y{c}_{k}"] = signed32(x * weight(k)) if leaves == "mul" else x
-    return sinks(streams) if leaves == "mul" else Expected(streams=streams)
+    return sinks(streams) if leaves == "mul" else KernelValues(streams=streams)
 
 
 TREE_EXPAND = Kernel(
@@ -114,7 +114,7 @@ def _map_reduce(b: DfgBuilder, nodes: int, components: int, tail: int) -> None:
         reduce_tree(b, "add", products, id=f"y{c}", liveout=f"y{c}")
 
 
-def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int) -> Expected:
+def _map_reduce_model(stimulus: Stimulus, nodes: int, components: int, tail: int) -> KernelValues:
     """The same chains of subtractions and exclusive ors on whole streams, then one sum."""
     streams = {}
     for c in range(components):

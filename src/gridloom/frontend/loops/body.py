@@ -13,17 +13,17 @@ from typing import Final
 
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import SourceError
-from gridloom.frontend.loops.folding import WORD, folded, range_of, simplified, wrap
+from gridloom.frontend.loops.folding import WORD, fold_constants, range_of, simplify_operation, wrap
 from gridloom.frontend.loops.operations import (
     TRUE,
-    Carried,
+    CarriedValue,
     Const,
     LiveIn,
+    LoopOperation,
     Operand,
-    Operation,
+    OperationResult,
     Order,
     Recurrence,
-    Result,
     readable,
 )
 from gridloom.frontend.loops.reassociate import shorten
@@ -42,14 +42,14 @@ class Body:
     """Collects operations; :meth:`build` makes the Dfg of what stores, live-outs and kept operations need."""
 
     name: str
-    operations: dict[str, Operation] = field(default_factory=dict)
+    operations: dict[str, LoopOperation] = field(default_factory=dict)
     carried: dict[str, Recurrence] = field(default_factory=dict)
     ranges: dict[Operand, tuple[int, int]] = field(default_factory=dict)
     arrays: dict[str, int] = field(default_factory=dict)
     orders: list[Order] = field(default_factory=list)
     liveouts: dict[str, Operand] = field(default_factory=dict)
     #: Live-ins that whoever starts the loop computes from others: name -> its operation, over live-ins and constants.
-    prologue: dict[str, Operation] = field(default_factory=dict)
+    prologue: dict[str, LoopOperation] = field(default_factory=dict)
     #: Names that no operation may have: live-ins.
     reserved: set[str] = field(default_factory=set)
     #: The line of the source that operations are made for.
@@ -77,18 +77,18 @@ class Body:
         if op in _COMMUTE and isinstance(operands[0], Const):
             operands = (operands[1], operands[0], *operands[2:])
         constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
-        value = folded(op, constants)
+        value = fold_constants(op, constants)
         if value is not None:
             return Const(value)
-        kept = simplified(op, constants, operands)
+        kept = simplify_operation(op, constants, operands)
         if kept is not None:
             return operands[kept] if kept >= 0 else Const(-1 - kept)
         if op == "and" and self._is_masked(operands):
             return operands[0]
         key = (op, operands)
         if key not in self._shared:
-            self._shared[key] = made = Result(self.fresh(hint or op))
-            self.operations[made.id] = Operation(op, operands, line=self.line)
+            self._shared[key] = made = OperationResult(self.fresh(hint or op))
+            self.operations[made.id] = LoopOperation(op, operands, line=self.line)
             self.ranges[made] = range_of(op, [self.range(operand) for operand in operands])
         return self._shared[key]
 
@@ -98,16 +98,16 @@ class Body:
         mask = operands[1].value if isinstance(operands[1], Const) else -1
         return mask > 0 and mask & (mask + 1) == 0 and low >= 0 and high <= mask
 
-    def access(self, op: str, array: str, *operands: Operand, hint: str) -> Result:
+    def access(self, op: str, array: str, *operands: Operand, hint: str) -> OperationResult:
         """A load or a store: never shared."""
-        made = Result(self.fresh(hint))
-        self.operations[made.id] = Operation(op, operands, array, line=self.line)
+        made = OperationResult(self.fresh(hint))
+        self.operations[made.id] = LoopOperation(op, operands, array, line=self.line)
         return made
 
-    def stream(self, op: str, variable: str, *operands: Operand, hint: str) -> Result:
+    def stream(self, op: str, variable: str, *operands: Operand, hint: str) -> OperationResult:
         """An input or an output."""
-        made = Result(self.fresh(hint))
-        self.operations[made.id] = Operation(op, operands, variable=variable, line=self.line)
+        made = OperationResult(self.fresh(hint))
+        self.operations[made.id] = LoopOperation(op, operands, variable=variable, line=self.line)
         return made
 
     def range(self, operand: Operand) -> tuple[int, int]:
@@ -143,7 +143,7 @@ class Body:
 
         A negation of a negation is what it was.
         """
-        if isinstance(predicate, Result):
+        if isinstance(predicate, OperationResult):
             made = self.operations[predicate.id]
             # Singles are left out: where one is NaN, neither a comparison nor its opposite holds.
             opposite = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}.get(made.op)
@@ -157,27 +157,27 @@ class Body:
 
     def select(self, condition: Operand, yes: Operand, no: Operand, hint: str = "") -> Operand:
         """``yes`` where the condition holds, else ``no``."""
-        if isinstance(condition, Result):
+        if isinstance(condition, OperationResult):
             made = self.operations[condition.id]
             if made.op == "xor" and made.operands[1] == TRUE and self.range(made.operands[0]) == (0, 1):
                 return self.select(made.operands[0], no, yes, hint)
         return self.emit("select", condition, yes, no, hint=hint)
 
-    def recur(self, name: str, initial: int | LiveIn) -> Carried:
+    def recur(self, name: str, initial: int | LiveIn) -> CarriedValue:
         """Announce a carried value; :attr:`carried` takes what the next iteration sees."""
         stem = free = readable(name)
         while free in self.carried:
             free = f"{stem}_{len(self.carried)}"
         self.carried[free] = Recurrence(initial.name if isinstance(initial, LiveIn) else wrap(initial))
-        return Carried(free)
+        return CarriedValue(free)
 
     def started(self) -> Operand:
         """0 in the first iteration, 1 from then on."""
-        flag = Carried("started")
+        flag = CarriedValue("started")
         if "started" not in self.carried:
             # The source of a carried edge is an operation, and a move of 1 is the cheapest that is never 0.
-            self.operations["one"] = Operation("move", (TRUE,))
-            self.carried["started"] = Recurrence(0, Result("one"))
+            self.operations["one"] = LoopOperation("move", (TRUE,))
+            self.carried["started"] = Recurrence(0, OperationResult("one"))
             self.ranges[flag] = (0, 1)
         return flag
 
@@ -243,10 +243,10 @@ class Body:
         return {
             operand.name if isinstance(operand, LiveIn) else operand.id: known
             for operand, known in self.ranges.items()
-            if isinstance(operand, LiveIn) or (isinstance(operand, Result) and operand.id in ports)
+            if isinstance(operand, LiveIn) or (isinstance(operand, OperationResult) and operand.id in ports)
         }
 
-    def _connect(self, builder: DfgBuilder, id_: str, made: Operation) -> None:
+    def _connect(self, builder: DfgBuilder, id_: str, made: LoopOperation) -> None:
         """Add the edges into one node."""
         for k, operand in enumerate(made.operands):
             source, distance, initial = self.resolve(operand)
@@ -257,14 +257,14 @@ class Body:
             else:
                 builder.carry(source.id, id_, operand=k, distance=distance, initial=initial)
 
-    def resolve(self, operand: Operand) -> tuple[Const | LiveIn | Result, int, tuple[int | str, ...]]:
+    def resolve(self, operand: Operand) -> tuple[Const | LiveIn | OperationResult, int, tuple[int | str, ...]]:
         """(what yields an operand, how many iterations ago, what the first iterations read instead).
 
         A carried value that is itself carried adds to the distance.
         """
         distance = 0
         initial: tuple[int | str, ...] = ()
-        while isinstance(operand, Carried):
+        while isinstance(operand, CarriedValue):
             recurrence = self.carried[operand.name]
             if recurrence.next is None:
                 first = recurrence.initial
@@ -279,22 +279,22 @@ class Body:
         for own, recurrence in self.carried.items():
             source = recurrence.next
             seen = {own}
-            while isinstance(source, Carried) and source.name not in seen:
+            while isinstance(source, CarriedValue) and source.name not in seen:
                 seen.add(source.name)
                 source = self.carried[source.name].next
-            if source == Carried(own) or isinstance(source, Const | LiveIn):
+            if source == CarriedValue(own) or isinstance(source, Const | LiveIn):
                 name = self.fresh("move")
-                self.operations[name] = Operation("move", (recurrence.next or source,))
-                recurrence.next = Result(name)
+                self.operations[name] = LoopOperation("move", (recurrence.next or source,))
+                recurrence.next = OperationResult(name)
 
     def _name_liveouts(self) -> dict[str, str]:
         """Node id -> live-out name; a second name, or what this iteration does not compute, gets a move."""
         names: dict[str, str] = {}
         for name, operand in self.liveouts.items():
-            if not isinstance(operand, Result) or operand.id in names:
+            if not isinstance(operand, OperationResult) or operand.id in names:
                 id_ = self.fresh(f"{readable(name)}_out")
-                self.operations[id_] = Operation("move", (operand,))
-                operand = Result(id_)
+                self.operations[id_] = LoopOperation("move", (operand,))
+                operand = OperationResult(id_)
             names[operand.id] = name
         return names
 
@@ -302,7 +302,7 @@ class Body:
         """The operations that stores and live-outs need."""
         self._pin_carried()
         sources = (self.resolve(operand)[0] for operand in self.liveouts.values())
-        return self._alive({source.id for source in sources if isinstance(source, Result)})
+        return self._alive({source.id for source in sources if isinstance(source, OperationResult)})
 
     def _alive(self, roots: set[str]) -> set[str]:
         """Everything that the roots, stores and outputs read, directly or not."""
@@ -313,7 +313,7 @@ class Body:
             if id_ not in alive:
                 alive.add(id_)
                 sources = (self.resolve(operand)[0] for operand in self.operations[id_].operands)
-                work += [source.id for source in sources if isinstance(source, Result)]
+                work += [source.id for source in sources if isinstance(source, OperationResult)]
         return alive
 
     def _liveins(self, alive: set[str]) -> list[str]:

@@ -22,7 +22,7 @@ def wrap(value: int) -> int:
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def folded(op: str, values: Sequence[int | None]) -> int | None:
+def fold_constants(op: str, values: Sequence[int | None]) -> int | None:
     """The value of an operation on constants, or None when it is not known.
 
     Only ops without a fault or rounding are folded; a quotient is left to the array.
@@ -42,7 +42,7 @@ def folded(op: str, values: Sequence[int | None]) -> int | None:
     return wrap(int(results[op]))
 
 
-def simplified(op: str, values: Sequence[int | None], operands: Sequence[Any]) -> int | None:
+def simplify_operation(op: str, values: Sequence[int | None], operands: Sequence[Any]) -> int | None:
     """The position of the operand that an operation equals; -1 - c when it is the constant c; None when neither.
 
     ``values`` are the constants among the operands, None for all others.

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand, Operation, Recurrence, Result
+from gridloom.frontend.loops.operations import (
+    CarriedValue,
+    Const,
+    LiveIn,
+    LoopOperation,
+    Operand,
+    OperationResult,
+    Recurrence,
+)
 from gridloom.frontend.loops.prologue import Prologue
 
 if TYPE_CHECKING:
@@ -34,22 +42,22 @@ def jam(body: Body, factor: int, moves: Mapping[str, Step]) -> None:
         for name, step in moves.items():
             changed[LiveIn(name)] = _moved(prologue, LiveIn(name), step, j)
         for name, recurrence in carried.items():
-            if Carried(name) in depends:
-                changed[Carried(name)] = _copied(body, name, recurrence, changed)
+            if CarriedValue(name) in depends:
+                changed[CarriedValue(name)] = _copied(body, name, recurrence, changed)
         for id_ in operations:
-            if Result(id_) in depends:
-                changed[Result(id_)] = Result(body.fresh(f"{id_}_{j}"))
-                body.operations[changed[Result(id_)].id] = operations[id_]  # type: ignore[union-attr]
+            if OperationResult(id_) in depends:
+                changed[OperationResult(id_)] = OperationResult(body.fresh(f"{id_}_{j}"))
+                body.operations[changed[OperationResult(id_)].id] = operations[id_]  # type: ignore[union-attr]
         for id_, made in operations.items():
-            copy = changed.get(Result(id_))
-            if isinstance(copy, Result):
+            copy = changed.get(OperationResult(id_))
+            if isinstance(copy, OperationResult):
                 read = tuple(changed.get(operand, operand) for operand in made.operands)
-                body.operations[copy.id] = Operation(made.op, read, made.array, made.variable, made.line)
-                if Result(id_) in body.ranges:
-                    body.ranges[copy] = body.ranges[Result(id_)]
+                body.operations[copy.id] = LoopOperation(made.op, read, made.array, made.variable, made.line)
+                if OperationResult(id_) in body.ranges:
+                    body.ranges[copy] = body.ranges[OperationResult(id_)]
         for name, recurrence in carried.items():
-            copied = changed.get(Carried(name))
-            if isinstance(copied, Carried) and recurrence.next is not None:
+            copied = changed.get(CarriedValue(name))
+            if isinstance(copied, CarriedValue) and recurrence.next is not None:
                 body.carried[copied.name].next = changed.get(recurrence.next, recurrence.next)
         for name, operand in liveouts.items():
             body.liveouts[f"{name}_{j}"] = changed.get(operand, operand)
@@ -65,7 +73,7 @@ def _moved(prologue: Prologue, value: LiveIn, step: Step, times: int) -> Operand
     return prologue.emit("add", found, Const(number * times), hint=f"{value.name}_{times}") if number else found
 
 
-def _copied(body: Body, name: str, recurrence: Recurrence, changed: Mapping[Operand, Operand]) -> Carried:
+def _copied(body: Body, name: str, recurrence: Recurrence, changed: Mapping[Operand, Operand]) -> CarriedValue:
     """A carried value of a copy, from its own start."""
     first = recurrence.initial
     if isinstance(first, int):
@@ -78,11 +86,13 @@ def _copied(body: Body, name: str, recurrence: Recurrence, changed: Mapping[Oper
 def _depending(body: Body, moves: Mapping[str, Step]) -> set[Operand]:
     """Everything that differs between outer iterations."""
     depends: set[Operand] = {LiveIn(name) for name in moves}
-    depends |= {Carried(name) for name, r in body.carried.items() if isinstance(r.initial, str) and r.initial in moves}
+    depends |= {
+        CarriedValue(name) for name, r in body.carried.items() if isinstance(r.initial, str) and r.initial in moves
+    }
     grown = True
     while grown:
         before = len(depends)
-        depends |= {Result(id_) for id_, made in body.operations.items() if depends & set(made.operands)}
-        depends |= {Carried(name) for name, r in body.carried.items() if r.next in depends}
+        depends |= {OperationResult(id_) for id_, made in body.operations.items() if depends & set(made.operands)}
+        depends |= {CarriedValue(name) for name, r in body.carried.items() if r.next in depends}
         grown = len(depends) > before
     return depends

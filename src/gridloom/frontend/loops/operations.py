@@ -25,7 +25,7 @@ class LiveIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class OperationResult:
     """What an operation of this iteration yields.
 
     ``id`` is the name of the operation in its :class:`Body`.
@@ -35,20 +35,20 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedValue:
     """What the carried value of that name is in this iteration: its initial value, or what came before."""
 
     name: str
 
 
-Operand = Const | LiveIn | Result | Carried
+Operand = Const | LiveIn | OperationResult | CarriedValue
 
 TRUE: Final = Const(1)
 FALSE: Final = Const(0)
 
 
 @dataclass(slots=True)
-class Operation:
+class LoopOperation:
     """A node to be."""
 
     op: str

@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from gridloom.frontend.loops.affine import Linear
-from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand, Operation, Result, readable
+from gridloom.frontend.loops.affine import LinearForm
+from gridloom.frontend.loops.operations import (
+    CarriedValue,
+    Const,
+    LiveIn,
+    LoopOperation,
+    Operand,
+    OperationResult,
+    readable,
+)
 
 if TYPE_CHECKING:
     from gridloom.frontend.loops.body import Body
@@ -19,7 +27,7 @@ _SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "shr": ">>", "
 
 
 def prologue_values(
-    operations: Mapping[str, Operation], liveins: Mapping[str, int], element: Callable[[str, int], int]
+    operations: Mapping[str, LoopOperation], liveins: Mapping[str, int], element: Callable[[str, int], int]
 ) -> dict[str, int]:
     """The values of a loop's computed live-ins, from the given ones and from the arrays before the loop.
 
@@ -49,7 +57,7 @@ def elements_of(memory: Mapping[str, Sequence[int]]) -> Callable[[str, int], int
     return element
 
 
-def needed(operations: Mapping[str, Operation], roots: Sequence[str]) -> dict[str, Operation]:
+def select_operations(operations: Mapping[str, LoopOperation], roots: Sequence[str]) -> dict[str, LoopOperation]:
     """The operations that some live-ins are made of, in their order."""
     wanted = set(roots)
     for name in reversed(list(operations)):
@@ -58,13 +66,13 @@ def needed(operations: Mapping[str, Operation], roots: Sequence[str]) -> dict[st
     return {name: made for name, made in operations.items() if name in wanted}
 
 
-def text(operations: Mapping[str, Operation], name: str) -> str:
+def text(operations: Mapping[str, LoopOperation], name: str) -> str:
     """A computed live-in in the source's terms: ``x[i + 3]``, ``(y - 1) * w``."""
     spoken = _spoken(operations, LiveIn(name))
     return spoken[1:-1] if spoken.startswith("(") else spoken
 
 
-def _spoken(operations: Mapping[str, Operation], operand: Operand) -> str:
+def _spoken(operations: Mapping[str, LoopOperation], operand: Operand) -> str:
     """An operand of the prologue as an expression, in brackets where it has a sign."""
     if isinstance(operand, Const):
         return str(operand.value)
@@ -100,20 +108,20 @@ class Prologue:
 
     def emit(self, op: str, *operands: Operand, array: str | None = None, hint: str = "") -> Operand:
         """The live-in or constant that holds an operation on live-ins and constants."""
-        from gridloom.frontend.loops.folding import folded, simplified
+        from gridloom.frontend.loops.folding import fold_constants, simplify_operation
 
         constants = [operand.value if isinstance(operand, Const) else None for operand in operands]
-        value = folded(op, constants) if array is None else None
+        value = fold_constants(op, constants) if array is None else None
         if value is not None:
             return Const(value)
-        kept = simplified(op, constants, operands) if array is None else None
+        kept = simplify_operation(op, constants, operands) if array is None else None
         if kept is not None:
             return operands[kept] if kept >= 0 else Const(-1 - kept)
         key = (op, array, operands)
         if key not in self._made:
             name = self._free(hint or op)
             self.body.reserved.add(name)
-            self.body.prologue[name] = Operation(op, operands, array)
+            self.body.prologue[name] = LoopOperation(op, operands, array)
             self._made[key] = LiveIn(name)
         return self._made[key]
 
@@ -128,11 +136,11 @@ class Prologue:
 
     def hoisted(self, operand: Operand) -> Operand:
         """A value that no iteration changes, as a live-in or a constant."""
-        if isinstance(operand, Carried):
+        if isinstance(operand, CarriedValue):
             # A carried value that no iteration changes is what it starts from.
             first = self.body.carried[operand.name].initial
             return LiveIn(first) if isinstance(first, str) else Const(first)
-        if not isinstance(operand, Result):
+        if not isinstance(operand, OperationResult):
             return operand
         made = self.body.operations[operand.id]
         operands = [self.hoisted(o) for o in made.operands]
@@ -147,7 +155,7 @@ class Prologue:
         hint = f"{array}_{index.value}" if isinstance(index, Const) and index.value >= 0 else f"{array}_first"
         return self.emit("load", index, array=array, hint=hint)
 
-    def linear(self, form: Linear, hint: str = "") -> Operand:
+    def linear(self, form: LinearForm, hint: str = "") -> Operand:
         """A linear form over fixed values, as a live-in or a constant."""
         total: Operand = Const(form.constant) if not form.terms else Const(0)
         for atom, coefficient in form.terms:

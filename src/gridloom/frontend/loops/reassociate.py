@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from gridloom.frontend.loops.operations import Carried, Operand, Operation, Result
+from gridloom.frontend.loops.operations import CarriedValue, LoopOperation, Operand, OperationResult
 
 if TYPE_CHECKING:
     from gridloom.frontend.loops.body import Body
@@ -23,9 +23,9 @@ _FREE: Final = frozenset({"add", "mul", "and", "or", "xor", "min", "max", "umin"
 def shorten(body: Body) -> None:
     """Rewrite every carried value that is a chain of one op over itself. Linear in operations times carried values."""
     for name, recurrence in body.carried.items():
-        if not isinstance(recurrence.next, Result):
+        if not isinstance(recurrence.next, OperationResult):
             continue
-        leads = _leads(body, Carried(name))
+        leads = _leads(body, CarriedValue(name))
         links = _links(body, recurrence.next.id, leads)
         # A single op is as short as a recurrence can be.
         if len(links) > 1:
@@ -58,7 +58,7 @@ def _leads(body: Body, carried: Operand) -> dict[str, int]:
     for id_, made in body.operations.items():
         sides = [k for k, operand in enumerate(made.operands) if operand in depends]
         if sides:
-            depends.add(Result(id_))
+            depends.add(OperationResult(id_))
         if _family(made.op) in _FREE and (sides == [0] or (sides == [1] and made.op != "sub")):
             leads[id_] = sides[0]
     return leads
@@ -69,10 +69,12 @@ def _links(body: Body, id_: str, leads: dict[str, int]) -> list[str]:
     uses = _uses(body)
     links: list[str] = []
     family = _family(body.operations[id_].op)
-    while id_ in leads and _family(body.operations[id_].op) == family and (not links or uses[Result(id_)] == 1):
+    while (
+        id_ in leads and _family(body.operations[id_].op) == family and (not links or uses[OperationResult(id_)] == 1)
+    ):
         links.append(id_)
         inner = body.operations[id_].operands[leads[id_]]
-        if not isinstance(inner, Result):
+        if not isinstance(inner, OperationResult):
             break
         id_ = inner.id
     return links
@@ -91,12 +93,12 @@ def _rewrite(body: Body, last: str, links: list[str], leads: dict[str, int]) -> 
     op = _family(end.op)
     body.line = end.line
     if not added:
-        body.operations[last] = Operation("sub", (carried, _balanced(body, "add", taken)), line=end.line)
+        body.operations[last] = LoopOperation("sub", (carried, _balanced(body, "add", taken)), line=end.line)
         return
     total = _balanced(body, op, added)
     if taken:
         total = body.emit("sub", total, _balanced(body, "add", taken))
-    body.operations[last] = Operation(op, (carried, total), line=end.line)
+    body.operations[last] = LoopOperation(op, (carried, total), line=end.line)
 
 
 def _balanced(body: Body, op: str, operands: list[Operand]) -> Operand:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gridloom.frontend.loops.affine import Lines
-from gridloom.frontend.loops.operations import Operand, Result
+from gridloom.frontend.loops.operations import Operand, OperationResult
 from gridloom.frontend.loops.prologue import Prologue
 from gridloom.frontend.loops.reassociate import shorten
 from gridloom.frontend.loops.reuse import reuse_loads, substitute
@@ -34,12 +34,14 @@ def hoist(body: Body, prologue: Prologue) -> None:
     alive = body.needed()
     changed: dict[Operand, Operand] = {}
     readers = [
-        made.operands for id_, made in body.operations.items() if id_ in alive and not lines.is_fixed(Result(id_))
+        made.operands
+        for id_, made in body.operations.items()
+        if id_ in alive and not lines.is_fixed(OperationResult(id_))
     ]
     readers.append(tuple(body.liveouts.values()))
     readers += [(recurrence.next,) for recurrence in body.carried.values() if recurrence.next is not None]
     for operands in readers:
         for operand in operands:
-            if isinstance(operand, Result) and operand not in changed and lines.is_fixed(operand):
+            if isinstance(operand, OperationResult) and operand not in changed and lines.is_fixed(operand):
                 changed[operand] = prologue.hoisted(operand)
     substitute(body, changed)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gridloom.frontend.loops.affine import Line, Linear, Lines
-from gridloom.frontend.loops.operations import Carried, LiveIn, Operand, Result
+from gridloom.frontend.loops.affine import AffineLine, LinearForm, Lines
+from gridloom.frontend.loops.operations import CarriedValue, LiveIn, Operand, OperationResult
 from gridloom.frontend.loops.prologue import Prologue
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def reuse_loads(body: Body, prologue: Prologue) -> None:
             continue
         first = equal.setdefault((made.array or "", made.operands[0]), id_)
         if first != id_:
-            same[Result(id_)] = Result(first)
+            same[OperationResult(id_)] = OperationResult(first)
             continue
         line = lines.of(made.operands[0])
         if line is not None and line.step.number:
@@ -57,15 +57,15 @@ def _chain(body: Body, prologue: Prologue, lines: Lines, rows: list[tuple[int, s
         gap = abs(leader[0] - constant) if leader else 0
         distance = gap // abs(step)
         if leader is None or distance > MAX_KEPT:
-            leader, kept = (constant, id_), [Result(id_)]
+            leader, kept = (constant, id_), [OperationResult(id_)]
         else:
             while len(kept) <= distance:
                 kept.append(_delayed(body, prologue, lines, leader[1], kept))
-            changed[Result(id_)] = kept[distance]
+            changed[OperationResult(id_)] = kept[distance]
     substitute(body, changed)
 
 
-def _delayed(body: Body, prologue: Prologue, lines: Lines, leader: str, kept: list[Operand]) -> Carried:
+def _delayed(body: Body, prologue: Prologue, lines: Lines, leader: str, kept: list[Operand]) -> CarriedValue:
     """What the leader loaded one iteration before the last of ``kept``."""
     made = body.operations[leader]
     line = lines.of(made.operands[0])
@@ -93,7 +93,7 @@ def substitute(body: Body, changed: dict[Operand, Operand]) -> None:
         body.liveouts[name] = changed.get(operand, operand)
 
 
-def line_of(lines: Lines, operand: Operand) -> Line | None:
+def line_of(lines: Lines, operand: Operand) -> AffineLine | None:
     """The line of an operand that moves; None for one that is fixed or of which nothing is known."""
     line = lines.of(operand)
-    return line if line is not None and line.step != Linear() else None
+    return line if line is not None and line.step != LinearForm() else None

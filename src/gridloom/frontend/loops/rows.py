@@ -14,28 +14,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gridloom.frontend.loops.affine import Linear, Lines
-from gridloom.frontend.loops.operations import TRUE, Carried, Const, LiveIn, Operand, Operation, Result
+from gridloom.frontend.loops.affine import LinearForm, Lines
+from gridloom.frontend.loops.operations import (
+    TRUE,
+    CarriedValue,
+    Const,
+    LiveIn,
+    LoopOperation,
+    Operand,
+    OperationResult,
+)
 from gridloom.frontend.loops.prologue import Prologue
 from gridloom.frontend.loops.reuse import substitute
 
 if TYPE_CHECKING:
     from gridloom.frontend.loops.body import Body
 
-_NOTHING = Linear()
+_NOTHING = LinearForm()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowValue:
     """A value that is ``start + along * (place in the row) + across * (number of the row)``."""
 
-    start: Linear
-    along: Linear = _NOTHING
-    across: Linear = _NOTHING
+    start: LinearForm
+    along: LinearForm = _NOTHING
+    across: LinearForm = _NOTHING
 
-    def plus(self, other: Row, factor: int = 1) -> Row:
+    def plus(self, other: RowValue, factor: int = 1) -> RowValue:
         """The sum of this value and a multiple of another one."""
-        return Row(
+        return RowValue(
             self.start.plus(other.start, factor), self.along.plus(other.along, factor),
             self.across.plus(other.across, factor),
         )  # fmt: skip
@@ -53,18 +61,18 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
+class NestRows:
     """What makes a nest one of rows: how far the inner loop is, its iterations, and counters of the outer loop.
 
     ``count`` is 0 where a row begins; ``counters`` gives what an outer iteration adds to a carried value.
     """
 
-    count: Result
+    count: OperationResult
     length: Const | LiveIn
     counters: Mapping[str, int]
 
 
-def run_along(body: Body, rows: Rows) -> None:
+def run_along(body: Body, rows: NestRows) -> None:
     """Let values that move evenly be running sums, where that leaves fewer operations. Costs some walks over the body.
 
     Every value stays what it was in every iteration.
@@ -79,19 +87,19 @@ def run_along(body: Body, rows: Rows) -> None:
 class _Running:
     """Replaces the values of one body."""
 
-    def __init__(self, body: Body, rows: Rows) -> None:
+    def __init__(self, body: Body, rows: NestRows) -> None:
         self.body, self.rows = body, rows
         self.lines, self.prologue = Lines(body), Prologue(body)
-        self.known: dict[Operand, Row | None] = {}
+        self.known: dict[Operand, RowValue | None] = {}
         #: Additions by which counters of the outer loop count.
         self.counting = {
-            following.id for name in rows.counters if isinstance(following := body.carried[name].next, Result)
+            following.id for name in rows.counters if isinstance(following := body.carried[name].next, OperationResult)
         }
 
     def replace(self) -> None:
         """Replace what is read by operations that do not move evenly themselves."""
         self._simplify_tests()
-        groups: dict[tuple[Linear, Linear], Counter[Operand]] = {}
+        groups: dict[tuple[LinearForm, LinearForm], Counter[Operand]] = {}
         for operand, reads in self._wanted().items():
             row = self.of(operand)
             assert row is not None
@@ -106,26 +114,26 @@ class _Running:
 
     # -- what moves evenly --------------------------------------------------------------------------------------------
 
-    def of(self, operand: Operand) -> Row | None:
+    def of(self, operand: Operand) -> RowValue | None:
         """How an operand moves; None where it does not move evenly."""
         if operand not in self.known:
             self.known[operand] = None
             self.known[operand] = self._row(operand)
         return self.known[operand]
 
-    def _row(self, operand: Operand) -> Row | None:
+    def _row(self, operand: Operand) -> RowValue | None:
         if operand == self.rows.count:
-            return Row(_NOTHING, Linear(1))
-        if isinstance(operand, Carried) and operand.name in self.rows.counters:
+            return RowValue(_NOTHING, LinearForm(1))
+        if isinstance(operand, CarriedValue) and operand.name in self.rows.counters:
             first = self.body.carried[operand.name].initial
-            start = Linear(0, ((LiveIn(first), 1),)) if isinstance(first, str) else Linear(first)
-            return Row(start, _NOTHING, Linear(self.rows.counters[operand.name]))
+            start = LinearForm(0, ((LiveIn(first), 1),)) if isinstance(first, str) else LinearForm(first)
+            return RowValue(start, _NOTHING, LinearForm(self.rows.counters[operand.name]))
         if self.lines.is_fixed(operand):
             line = self.lines.of(operand)
-            return None if line is None else Row(line.start)
-        return self._computed(self.body.operations[operand.id]) if isinstance(operand, Result) else None
+            return None if line is None else RowValue(line.start)
+        return self._computed(self.body.operations[operand.id]) if isinstance(operand, OperationResult) else None
 
-    def _computed(self, made: Operation) -> Row | None:
+    def _computed(self, made: LoopOperation) -> RowValue | None:
         """A sum, a difference, or a product by a fixed value."""
         if made.op not in ("add", "sub", "mul", "shl", "move"):
             return None
@@ -138,14 +146,14 @@ class _Running:
             return parts[0].plus(parts[1], 1 if made.op == "add" else -1)
         if made.op == "shl":
             amount = parts[1].start.number if parts[1].is_fixed else None
-            return Row(_NOTHING).plus(parts[0], 1 << amount) if amount is not None and 0 <= amount < 31 else None
+            return RowValue(_NOTHING).plus(parts[0], 1 << amount) if amount is not None and 0 <= amount < 31 else None
         return _product(parts[0], parts[1]) or _product(parts[1], parts[0])
 
     def _wanted(self) -> Counter[Operand]:
         """The values that move from row to row and are read by what does not move evenly, with how often."""
         alive = self.body.needed()
         readers = [made.operands for id_, made in self.body.operations.items()
-                   if id_ in alive and id_ not in self.counting and self.of(Result(id_)) is None]  # fmt: skip
+                   if id_ in alive and id_ not in self.counting and self.of(OperationResult(id_)) is None]  # fmt: skip
         readers.append(tuple(self.body.liveouts.values()))
         readers += [(r.next,) for name, r in self.body.carried.items()
                     if r.next is not None and name not in self.rows.counters]  # fmt: skip
@@ -167,7 +175,7 @@ class _Running:
                 row, fixed = self.of(one), self.of(other)
                 if row is None or fixed is None or not fixed.is_fixed or one == self.rows.count:
                     continue
-                if row.along == Linear(1) and row.across == _NOTHING:
+                if row.along == LinearForm(1) and row.across == _NOTHING:
                     made.operands = (self.rows.count, self.prologue.linear(fixed.start.plus(row.start, -1), "at"))
                     break
 
@@ -190,36 +198,36 @@ class _Running:
             changed[operand] = body.emit("add", total, prologue.linear(own.start.plus(base.start, -1), "gap"))
         return changed
 
-    def _jump(self, row: Row) -> Operand:
+    def _jump(self, row: RowValue) -> Operand:
         """What is added where a row begins: a row less the way along the one before."""
         length, step = self.rows.length, row.along.number
         if step is not None:
-            whole = Linear(length.value) if isinstance(length, Const) else self._form(length)
-            return self.prologue.linear(row.across.plus(whole.plus(Linear(-1)), -step), "jump")
+            whole = LinearForm(length.value) if isinstance(length, Const) else self._form(length)
+            return self.prologue.linear(row.across.plus(whole.plus(LinearForm(-1)), -step), "jump")
         way = self.prologue.emit("sub", length, TRUE, hint="way")
         back = self.prologue.emit("mul", self.prologue.linear(row.along, "along"), way, hint="way")
         return self.prologue.emit("sub", self.prologue.linear(row.across, "across"), back, hint="jump")
 
-    def _form(self, livein: LiveIn) -> Linear:
+    def _form(self, livein: LiveIn) -> LinearForm:
         """A computed live-in as a linear form over others, as far as it is a sum of them."""
         made = self.body.prologue.get(livein.name)
         if made is None or made.op not in ("add", "sub") or len(made.operands) != 2:
-            return Linear(0, ((livein, 1),))
-        a, b = (Linear(o.value) if isinstance(o, Const) else self._form(o) if isinstance(o, LiveIn) else None
+            return LinearForm(0, ((livein, 1),))
+        a, b = (LinearForm(o.value) if isinstance(o, Const) else self._form(o) if isinstance(o, LiveIn) else None
                 for o in made.operands)  # fmt: skip
         if a is None or b is None:
-            return Linear(0, ((livein, 1),))
+            return LinearForm(0, ((livein, 1),))
         return a.plus(b, 1 if made.op == "add" else -1)
 
 
-def _product(row: Row, factor: Row) -> Row | None:
+def _product(row: RowValue, factor: RowValue) -> RowValue | None:
     """A value times a number; or a value of numbers times a fixed one."""
     if not factor.is_fixed:
         return None
     number = factor.start.number
     if number is not None:
-        return Row(_NOTHING).plus(row, number)
+        return RowValue(_NOTHING).plus(row, number)
     numbers = row.numbers()
     if numbers is None or row.is_fixed:
         return None
-    return Row(*(_NOTHING.plus(factor.start, part) for part in numbers))
+    return RowValue(*(_NOTHING.plus(factor.start, part) for part in numbers))

@@ -80,7 +80,7 @@ def split(source: str | Path | SourceName) -> SourceName:
     return SourceName(file=text) if match is None else SourceName(file=match["file"], rest=match["rest"])
 
 
-def check_saved(texts: Iterable[str], named: Iterable[str | Path], where: str) -> None:
+def check_saved_sources(texts: Iterable[str], named: Iterable[str | Path], where: str) -> None:
     """Raise OptionError where a saved file names a Python file that the user has not named (``named``), too.
 
     Nothing is executed because a file says so.

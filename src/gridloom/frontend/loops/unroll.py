@@ -14,7 +14,7 @@ from gridloom.dfg.model import Dfg, Edge, Node
 _FREE: Final = frozenset({"add", "sub", "mul", "and", "or", "xor", "min", "max", "umin", "umax"})
 
 
-def unrolled(dfg: Dfg, factor: int) -> Dfg:
+def unroll_graph(dfg: Dfg, factor: int) -> Dfg:
     """The graph whose iteration k does what iterations ``factor * k`` to ``factor * k + factor - 1`` did.
 
     Copy j of a node is ``id@j``; live-outs are those of the last copy. A counter (a sum of itself and a constant) is

@@ -49,7 +49,7 @@ def check_function(function: Any) -> None:
         _check_op(op)
 
 
-def called(function: Any) -> list[tuple[str, int]]:
+def find_calls(function: Any) -> list[tuple[str, int]]:
     """The functions that a function calls, each with the line of the call."""
     names = []
     for op in _inside(function):
@@ -58,7 +58,7 @@ def called(function: Any) -> list[tuple[str, int]]:
     return names
 
 
-def check_lowered(module: Any) -> None:
+def check_dialect(module: Any) -> None:
     """Raise Refusal for an op that the passes left in another dialect than LLVM's."""
     for op in _inside(module.operation):
         if not op.name.startswith(("llvm.", "builtin.module")):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.driver import Limits
+from gridloom.frontend.c.llvm.driver import CompilerLimits
 from gridloom.frontend.mlir.refusal import Refusal
 from gridloom.frontend.processes import stop
 
@@ -60,7 +60,7 @@ def _run(job: Path, folder: Path, path: Path, limit: float) -> int:
     """Run a task to its end within limits; its status."""
     words = [sys.executable, "-c", _START, str(job)]
     process = subprocess.Popen(
-        Limits(MAX_MEMORY, _MAX_WRITTEN).around(words),
+        CompilerLimits(MAX_MEMORY, _MAX_WRITTEN).around(words),
         cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip

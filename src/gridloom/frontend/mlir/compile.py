@@ -10,8 +10,8 @@ from typing import Any, Final
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.driver import optimise_ir
 from gridloom.frontend.mlir.child import call
-from gridloom.frontend.mlir.naming import named
-from gridloom.frontend.mlir.signatures import Parameter
+from gridloom.frontend.mlir.naming import name_values
+from gridloom.frontend.mlir.signatures import MlirParameter
 from gridloom.text_file import read_text
 
 MAX_SOURCE_BYTES: Final = 4 * 1024 * 1024
@@ -20,14 +20,14 @@ MAX_SOURCE_BYTES: Final = 4 * 1024 * 1024
 REFUSED: Final = "; gridloom refused "
 
 
-def parameters_of(path: Path, function: str, *, singles: bool = False) -> list[Parameter]:
+def parameters_of(path: Path, function: str, *, singles: bool = False) -> list[MlirParameter]:
     """The parameters of a function in their order, sizes of open shapes and buffers for results included.
 
     Errors and cost are those of :func:`compile_to_ir`.
     """
     rows = _lowered(path, function, singles)["parameters"][function]
     return [
-        Parameter(row["name"], row["element"], _tuple(row["shape"]), _tuple(row["size_of"]), row["is_result"])
+        MlirParameter(row["name"], row["element"], _tuple(row["shape"]), _tuple(row["size_of"]), row["is_result"])
         for row in rows
     ]
 
@@ -49,7 +49,7 @@ def compile_to_ir(path: Path, *, function: str | None = None, singles: bool = Fa
     """
     found = _lowered(path, function, singles)
     names = {name: [row["name"] for row in rows] for name, rows in found["parameters"].items()}
-    text = optimise_ir(named(found["ir"], found["text"], names, str(path)), path)
+    text = optimise_ir(name_values(found["ir"], found["text"], names, str(path)), path)
     notes = [REFUSED + json.dumps([name, line, reason]) for name, (line, reason) in found["refused"].items()]
     return "\n".join([*notes, text])
 

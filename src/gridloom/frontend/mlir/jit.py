@@ -28,14 +28,14 @@ _TASK: Final = "gridloom.frontend.mlir.jit:run_here"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JitOutcome:
     """What one run leaves: every buffer by the name of its parameter, and the number that the function returned."""
 
     arrays: Mapping[str, np.ndarray[Any, Any]]
     result: int | float | None
 
 
-def execute(path: Path, function: str, runs: Sequence[Mapping[str, Any]], *, singles: bool = False) -> list[Outcome]:
+def execute(path: Path, function: str, runs: Sequence[Mapping[str, Any]], *, singles: bool = False) -> list[JitOutcome]:
     """Run a function on several sets of arguments by name: arrays for buffers, numbers for the rest.
 
     Buffers that hold results have to be given, too. The sizes of buffers of open shape are those of the arrays. Costs
@@ -65,8 +65,8 @@ def _unpacked(value: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     return data.reshape(value["shape"]).copy()
 
 
-def _outcome(answer: Mapping[str, Any]) -> Outcome:
-    return Outcome({name: _unpacked(row) for name, row in answer["arrays"].items()}, answer["result"])
+def _outcome(answer: Mapping[str, Any]) -> JitOutcome:
+    return JitOutcome({name: _unpacked(row) for name, row in answer["arrays"].items()}, answer["result"])
 
 
 # -- in the other process ---------------------------------------------------------------------------------------------
@@ -78,9 +78,9 @@ def run_here(source: str, function: str, singles: bool, runs: list[dict[str, Any
 
     from gridloom.frontend.mlir.lowering import lower
     from gridloom.frontend.mlir.refusal import Refusal
-    from gridloom.frontend.mlir.source_text import modernised
+    from gridloom.frontend.mlir.source_text import modernise_text
 
-    lowered = lower(modernised(source), function, singles, index_bits=64)
+    lowered = lower(modernise_text(source), function, singles, index_bits=64)
     if function not in lowered.parameters:
         raise Refusal(f"has no function {function!r}")
     rows = lowered.parameters[function]

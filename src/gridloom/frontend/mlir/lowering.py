@@ -12,18 +12,18 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gridloom.frontend.mlir import passes
-from gridloom.frontend.mlir.checking import called, check_function, check_lowered
+from gridloom.frontend.mlir.checking import check_dialect, check_function, find_calls
 from gridloom.frontend.mlir.refusal import Refusal, from_diagnostics, line_of
-from gridloom.frontend.mlir.signatures import Parameter, adapt
-from gridloom.frontend.mlir.source_text import FunctionText, functions_of, modernised, unreachable, without
+from gridloom.frontend.mlir.signatures import MlirParameter, adapt
+from gridloom.frontend.mlir.source_text import MlirFunctionText, functions_of, modernise_text, unreachable, without
 
 
 @dataclass(slots=True)
-class Lowered:
+class LoweredModule:
     """A module in the LLVM dialect, what its functions take, and what was refused: name -> (line, reason)."""
 
     module: Any
-    parameters: dict[str, list[Parameter]] = field(default_factory=dict)
+    parameters: dict[str, list[MlirParameter]] = field(default_factory=dict)
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     #: The type of the number that a function returns, "" for none.
@@ -37,7 +37,7 @@ def lower_to_text(source: str, function: str | None, singles: bool) -> dict[str,
     """
     from torch_mlir.dialects import llvm
 
-    text = modernised(source)
+    text = modernise_text(source)
     lowered = lower(text, function, singles, index_bits=32)
     passes.run(lowered.module, passes.LINES)
     rows = {name: [asdict(row) for row in found] for name, found in lowered.parameters.items()}
@@ -48,7 +48,7 @@ def lower_to_text(source: str, function: str | None, singles: bool) -> dict[str,
     }  # fmt: skip
 
 
-def lower(text: str, function: str | None, singles: bool, index_bits: int) -> Lowered:
+def lower(text: str, function: str | None, singles: bool, index_bits: int) -> LoweredModule:
     """The functions of a text in the LLVM dialect.
 
     Without a function's name, functions that are not taken are left out and listed; with one, Refusal where it is not
@@ -85,15 +85,15 @@ def _clearer(refusal: Refusal, text: str) -> str:
     return refusal.message
 
 
-def _function_at(functions: list[FunctionText], line: int) -> str:
+def _function_at(functions: list[MlirFunctionText], line: int) -> str:
     """The function whose text holds a line; "" where none does."""
     within = [row for row in functions if row.line <= line]
     return within[-1].name if within else ""
 
 
 def _lowered(
-    text: str, found: list[FunctionText], refused: dict[str, tuple[int, str]], singles: bool, index_bits: int
-) -> Lowered:
+    text: str, found: list[MlirFunctionText], refused: dict[str, tuple[int, str]], singles: bool, index_bits: int
+) -> LoweredModule:
     """One attempt to lower a text; functions that are refused by their ops are erased and noted."""
     module = _parsed(text)
     if singles:
@@ -114,9 +114,9 @@ def _lowered(
     parameters = {_name(op): adapt(op, names.get(_name(op), [])) for op in _functions(module)}
     results = {_name(op): "".join(map(str, op.attributes["function_type"].value.results)) for op in _functions(module)}
     passes.run(module, passes.to_llvm(index_bits))
-    check_lowered(module)
+    check_dialect(module)
     _keep_loops(module)
-    return Lowered(module, parameters, refused, results=results)
+    return LoweredModule(module, parameters, refused, results=results)
 
 
 def _keep_loops(module: Any) -> None:
@@ -170,7 +170,7 @@ def _refuse(module: Any, refused: dict[str, tuple[int, str]]) -> None:
             check_function(op.operation)
         except Refusal as refusal:
             refused[name] = (refusal.line, refusal.message)
-    calls = {name: called(op.operation) for name, op in bodies.items()}
+    calls = {name: find_calls(op.operation) for name, op in bodies.items()}
     changed = True
     while changed:
         changed = False
@@ -189,7 +189,7 @@ def _refuse(module: Any, refused: dict[str, tuple[int, str]]) -> None:
 def _refuse_calls(module: Any) -> None:
     """Raise Refusal for a call that could not be inlined: a function that calls itself."""
     for op in _functions(module):
-        for target, line in called(op.operation):
+        for target, line in find_calls(op.operation):
             raise Refusal(f"calls {target!r}, which calls itself", line, _name(op))
 
 

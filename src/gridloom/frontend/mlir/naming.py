@@ -27,7 +27,7 @@ _INSTRUCTION: Final = re.compile(r"  [^ \]]")
 _ATTACHED: Final = re.compile(r"!dbg !(\d+)\s*$")
 
 
-def named(text: str, source: str, parameters: Mapping[str, Sequence[str]], where: str) -> str:
+def name_values(text: str, source: str, parameters: Mapping[str, Sequence[str]], where: str) -> str:
     """The IR text with names: of each function's parameters, and of values by where they stand in the source."""
     try:
         import llvmlite.binding as llvm

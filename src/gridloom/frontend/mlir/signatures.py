@@ -18,7 +18,7 @@ _INDEXED: Final = frozenset({"memref.load", "memref.store", "affine.load", "affi
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class MlirParameter:
     """A parameter of a lowered function.
 
     ``element`` is the type of a number, or of a buffer's elements; ``shape`` is None for a number, and has None for
@@ -33,7 +33,7 @@ class Parameter:
     is_result: bool = False
 
 
-def adapt(function: Any, names: list[str]) -> list[Parameter]:
+def adapt(function: Any, names: list[str]) -> list[MlirParameter]:
     """Give a function parameters that the LLVM dialect takes as bare pointers, and describe them.
 
     ``names`` are those of the source; further ones are results that became parameters. Refusal for a buffer whose
@@ -43,17 +43,17 @@ def adapt(function: Any, names: list[str]) -> list[Parameter]:
 
     _check_results(function)
     block = function.regions[0].blocks[0]
-    parameters: list[Parameter] = []
-    sizes: list[Parameter] = []
+    parameters: list[MlirParameter] = []
+    sizes: list[MlirParameter] = []
     labels = _labels(names, len(block.arguments))
     with ir.Location.unknown(function.context):
         for k, argument in enumerate(list(block.arguments)):
             if not isinstance(argument.type, ir.MemRefType):
-                parameters.append(Parameter(labels[k], str(argument.type)))
+                parameters.append(MlirParameter(labels[k], str(argument.type)))
                 continue
             kind = ir.MemRefType(argument.type)
             shape = tuple(None if kind.is_dynamic_dim(d) else kind.get_dim_size(d) for d in range(kind.rank))
-            parameters.append(Parameter(labels[k], str(kind.element_type), shape, is_result=k >= len(names)))
+            parameters.append(MlirParameter(labels[k], str(kind.element_type), shape, is_result=k >= len(names)))
             _check_layout(kind, shape, function)
             if None in shape:
                 sizes += _open(block, argument, parameters[-1], len(sizes) + len(labels))
@@ -80,7 +80,7 @@ def _labels(names: list[str], count: int) -> list[str]:
     return [*names[:count], *added]
 
 
-def _distinct(parameters: list[Parameter]) -> list[Parameter]:
+def _distinct(parameters: list[MlirParameter]) -> list[MlirParameter]:
     """The parameters with a stroke behind every name that is there already."""
     seen: set[str] = set()
     found = []
@@ -107,7 +107,7 @@ def _check_layout(kind: Any, shape: tuple[int | None, ...], function: Any) -> No
         raise Refusal(f"a parameter is {text}; buffers of one memory space are taken", line_of(function.location))
 
 
-def _open(block: Any, argument: Any, row: Parameter, position: int) -> list[Parameter]:
+def _open(block: Any, argument: Any, row: MlirParameter, position: int) -> list[MlirParameter]:
     """Replace a parameter of open shape by a pointer and sizes; the sizes that it needs, as parameters."""
     from torch_mlir import ir
     from torch_mlir.dialects import memref
@@ -117,7 +117,7 @@ def _open(block: Any, argument: Any, row: Parameter, position: int) -> list[Para
     uses = [use.owner.operation for use in argument.uses]
     needs_first = any(user.name not in _INDEXED for user in uses)
     index = ir.IndexType.get()
-    added: list[Parameter] = []
+    added: list[MlirParameter] = []
     sizes: list[Any] = []
     static: list[int] = []
     first_operation = block.operations[0]
@@ -130,7 +130,7 @@ def _open(block: Any, argument: Any, row: Parameter, position: int) -> list[Para
         else:
             static.append(ir.ShapedType.get_dynamic_size())
             sizes.append(block.add_argument(index, ir.Location.unknown()))
-            added.append(Parameter(f"{row.name}_dim{d}", "index", None, (row.name, d)))
+            added.append(MlirParameter(f"{row.name}_dim{d}", "index", None, (row.name, d)))
     pointer = ir.MemRefType.get([1], kind.element_type)
     with ir.InsertionPoint(first_operation):
         strides, open_strides = _strides(row.shape, static, sizes)
@@ -180,7 +180,7 @@ def _set_type(function: Any, block: Any) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(kind, context=function.context)
 
 
-def _set_attributes(function: Any, block: Any, parameters: list[Parameter]) -> None:
+def _set_attributes(function: Any, block: Any, parameters: list[MlirParameter]) -> None:
     """Promise LLVM that the buffers are apart and as long as their shapes say."""
     from torch_mlir import ir
 
@@ -196,7 +196,7 @@ def _set_attributes(function: Any, block: Any, parameters: list[Parameter]) -> N
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(rows, context=function.context)
 
 
-def _bytes(row: Parameter) -> int:
+def _bytes(row: MlirParameter) -> int:
     """The bytes of a buffer of fixed shape; 0 where it is open. An index has 4 bytes here."""
     if row.shape is None or None in row.shape:
         return 0

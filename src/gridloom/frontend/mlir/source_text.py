@@ -41,7 +41,7 @@ _OPENING: Final = {"(": ")", "{": "}", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionText:
+class MlirFunctionText:
     """A function of a file: where its text begins and ends, its line, and its parameters by name."""
 
     name: str
@@ -56,7 +56,7 @@ class FunctionText:
         return {_plain(found) for found in _SYMBOL.findall(text[self.start : self.end])} - {self.name}
 
 
-def modernised(text: str) -> str:
+def modernise_text(text: str) -> str:
     """The text without modules and strings of a host, and with today's names for the ops of the old dialect ``std``.
 
     Functions of several modules become those of one. Attributes of a module say how a host lays out memory (``dlti``)
@@ -98,10 +98,10 @@ def _host_globals(shadow: str) -> list[tuple[int, int]]:
     return found
 
 
-def functions_of(text: str) -> list[FunctionText]:
+def functions_of(text: str) -> list[MlirFunctionText]:
     """The functions of a text in their order, those without a body included. Linear in its length."""
     shadow = _shadow(text)
-    found: list[FunctionText] = []
+    found: list[MlirFunctionText] = []
     position = 0
     while match := _FUNCTION.search(shadow, position):
         name = _plain(text[match.start(1) : match.end(1)])
@@ -110,11 +110,11 @@ def functions_of(text: str) -> list[FunctionText]:
         parameters = _parameters(text[match.end() : close - 1], shadow[match.end() : close - 1])
         line = text.count("\n", 0, match.start()) + 1
         has_body = shadow[close:position].rstrip().endswith("}")
-        found.append(FunctionText(name, match.start(), position, line, parameters, has_body))
+        found.append(MlirFunctionText(name, match.start(), position, line, parameters, has_body))
     return found
 
 
-def without(text: str, functions: list[FunctionText]) -> str:
+def without(text: str, functions: list[MlirFunctionText]) -> str:
     """The text with some functions blanked out."""
     return _without(text, [(function.start, function.end) for function in functions])
 
@@ -128,7 +128,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def unreachable(text: str, functions: list[FunctionText], root: str) -> list[FunctionText]:
+def unreachable(text: str, functions: list[MlirFunctionText], root: str) -> list[MlirFunctionText]:
     """The functions that ``root`` neither is nor calls, directly or through others."""
     by_name = {function.name: function for function in functions}
     needed, work = set(), [root]

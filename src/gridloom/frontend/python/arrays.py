@@ -13,7 +13,7 @@ from gridloom.errors import SourceError
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import Const, LiveIn, Operand
 from gridloom.frontend.python.numbers import ArrayType, Type, Value, lift
-from gridloom.frontend.python.trace import ACTIVE, EXCERPT, Linear, Trace
+from gridloom.frontend.python.trace import ACTIVE, EXCERPT, KernelTrace, TracedLinear
 
 
 def loop(*bounds: Any) -> Iterator[Value]:
@@ -34,7 +34,7 @@ def loop(*bounds: Any) -> Iterator[Value]:
     yield from _traced_loop(trace, lift(start), lift(step))
 
 
-def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
+def _traced_loop(trace: KernelTrace, start: Value, step: Value) -> Iterator[Value]:
     """Yield the loop variable once, as a symbol, between opening and closing the loop of the trace.
 
     The counter is a carried value that starts at ``start`` where that is known, or at 0 with a live-in added to it
@@ -50,7 +50,7 @@ def _traced_loop(trace: Trace, start: Value, step: Value) -> Iterator[Value]:
     counter = body.recur("i", int(first))
     body.carried[counter.name].next = body.emit("add", counter, Const(int(step.number)), hint="i")
     trace.varying |= {counter}
-    linear = Linear(int(first), int(step.number))
+    linear = TracedLinear(int(first), int(step.number))
     operand: Operand = counter
     if start.number is None:
         operand = body.emit("add", counter, start.operand)
@@ -102,7 +102,7 @@ class TracedArray:
     output. Nothing is read from actual data.
     """
 
-    def __init__(self, name: str, kind: ArrayType, trace: Trace) -> None:
+    def __init__(self, name: str, kind: ArrayType, trace: KernelTrace) -> None:
         self.name = name
         self.kind = kind
         self.trace = trace

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, overload
 
 from gridloom.dfg.model import Dfg
-from gridloom.errors import GridloomError, OptionError, SourceError, located
+from gridloom.errors import GridloomError, OptionError, SourceError, locate_errors
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
 from gridloom.frontend.loops.prologue import elements_of, prologue_values
@@ -33,8 +33,8 @@ from gridloom.frontend.loops.spec import LoopSpec, Memory, parse
 from gridloom.frontend.python.arrays import KnownArray, TracedArray
 from gridloom.frontend.python.builders import build_graph, builders_of
 from gridloom.frontend.python.module_file import execute, lines_in
-from gridloom.frontend.python.numbers import ArrayType, State, Type, Value, lift
-from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
+from gridloom.frontend.python.numbers import ArrayType, StateType, Type, Value, lift
+from gridloom.frontend.python.trace import ACTIVE, KernelTrace, TracedLinear
 
 
 class PythonKernel:
@@ -122,7 +122,7 @@ class PythonKernel:
         reduce(trace.body)
         return {**liveins, **prologue_values(trace.body.prologue, liveins, elements_of(arrays))}
 
-    def places(self, *, sizes: Mapping[str, int] | None = None) -> dict[str, tuple[str, Linear]]:
+    def places(self, *, sizes: Mapping[str, int] | None = None) -> dict[str, tuple[str, TracedLinear]]:
         """Stream of the graph, or live-in for an element that never moves -> its array and index. Traces the body."""
         return self._traced("streams", sizes or {}).places
 
@@ -138,17 +138,17 @@ class PythonKernel:
         trace = self._traced(memory, sizes or {})
         if reduced:
             reduce(trace.body)
-        with located(self._here()):
+        with locate_errors(self._here()):
             graph = trace.body.build(f"Python kernel {self.name}")
         if unroll > 1:
-            from gridloom.frontend.loops.unroll import unrolled
+            from gridloom.frontend.loops.unroll import unroll_graph
 
-            graph = unrolled(graph, unroll)
+            graph = unroll_graph(graph, unroll)
         return graph, trace.body.lines()
 
-    def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> Trace:
+    def _traced(self, memory: Memory, sizes: Mapping[str, int]) -> KernelTrace:
         """Call the function with symbols and return what was written down. Errors name the line of the kernel."""
-        trace = Trace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
+        trace = KernelTrace(Body(self.name), streams=memory == "streams", code=self.function.__code__)
         given = self._symbols(trace, sizes)
         token = ACTIVE.set(trace)
         try:
@@ -168,7 +168,7 @@ class PythonKernel:
             ACTIVE.reset(token)
         return trace
 
-    def _symbols(self, trace: Trace, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def _symbols(self, trace: KernelTrace, sizes: Mapping[str, int]) -> dict[str, Any]:
         """A symbol for each parameter: an array, or a live-in."""
         given: dict[str, Any] = {}
         for name, kind in self.parameters.items():
@@ -188,7 +188,7 @@ class PythonKernel:
             raise OptionError(f"size of {min(unknown)!r}: the kernel has no array of that name", where=self._here())
         return given
 
-    def _liveouts(self, trace: Trace, result: Any) -> None:
+    def _liveouts(self, trace: KernelTrace, result: Any) -> None:
         """Make what the function returns the live-outs of the body."""
         if result is None:
             return
@@ -215,7 +215,7 @@ class PythonKernel:
 
 def _plain(result: Any) -> Any:
     """Results as Python numbers, in the containers that the function returned."""
-    if isinstance(result, State):
+    if isinstance(result, StateType):
         return _plain(result.current)
     if isinstance(result, Value):
         return float(result) if result.is_float else int(result)

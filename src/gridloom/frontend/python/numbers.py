@@ -14,9 +14,9 @@ import numpy as np
 
 from gridloom.errors import SourceError
 from gridloom.frontend.loops.folding import WORD, wrap
-from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand
+from gridloom.frontend.loops.operations import CarriedValue, Const, LiveIn, Operand
 from gridloom.frontend.python.computing import COMPUTE, FLOAT_RESULTS, bits_of
-from gridloom.frontend.python.trace import ACTIVE, Linear, Trace
+from gridloom.frontend.python.trace import ACTIVE, KernelTrace, TracedLinear
 
 DEFAULT_LENGTH: Final = 1024
 
@@ -114,13 +114,17 @@ class Value:
         number: int | np.float32 | None,
         is_float: bool,
         operand: Operand | None = None,
-        linear: Linear | None = None,
+        linear: TracedLinear | None = None,
     ) -> None:
         self._number = number
         self._operand = operand
         self.is_float = is_float
         if linear is None:
-            linear = Linear(int(number)) if number is not None and not is_float else Linear(0, 0, ((operand, 1),))  # type: ignore[arg-type]
+            linear = (
+                TracedLinear(int(number))
+                if number is not None and not is_float
+                else TracedLinear(0, 0, ((operand, 1),))  # type: ignore[arg-type]
+            )
         self.linear = linear
 
     @property
@@ -215,7 +219,7 @@ def lift(value: Any) -> Value:
     Integers wrap to 32 bits, floats round to single precision. SourceError for anything else.
     """
     if isinstance(value, Value):
-        return value.current if isinstance(value, State) else value
+        return value.current if isinstance(value, StateType) else value
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return Value(wrap(int(value)), False)
     if isinstance(value, float | np.floating):
@@ -255,7 +259,7 @@ def apply(op: str, *values: Value) -> Value:
     return Value(None, is_float, operand, None if is_float else _linear(op, values, operand))
 
 
-def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
+def _linear(op: str, values: Sequence[Value], result: Operand) -> TracedLinear:
     """The result of an integer op as a linear form, where it is one; else a symbol of its own.
 
     Forms are over exact integers: that an index may wrap around is not taken into account.
@@ -264,12 +268,12 @@ def _linear(op: str, values: Sequence[Value], result: Operand) -> Linear:
         return values[0].linear.plus(values[1].linear, 1 if op == "add" else -1)
     known = [value.number for value in values]
     if op == "mul" and known[1] is not None:
-        return Linear().plus(values[0].linear, int(known[1]))
+        return TracedLinear().plus(values[0].linear, int(known[1]))
     if op == "mul" and known[0] is not None:
-        return Linear().plus(values[1].linear, int(known[0]))
+        return TracedLinear().plus(values[1].linear, int(known[0]))
     if op == "shl" and known[1] is not None:
-        return Linear().plus(values[0].linear, 1 << (int(known[1]) & 31))
-    return Linear(0, 0, ((result, 1),))
+        return TracedLinear().plus(values[0].linear, 1 << (int(known[1]) & 31))
+    return TracedLinear(0, 0, ((result, 1),))
 
 
 def extend(value: Value, bits: int, signed: bool) -> Value:
@@ -334,7 +338,7 @@ def maximum(a: Any, b: Any) -> Value:
     return arithmetic("max", "fmax", a, b)
 
 
-def _active() -> Trace:
+def _active() -> KernelTrace:
     """The trace that is under way. SourceError where there is none."""
     trace = ACTIVE.get()
     if trace is None:
@@ -345,7 +349,7 @@ def _active() -> Trace:
 # -- state ----------------------------------------------------------------------------------------------------------
 
 
-class State(Value):
+class StateType(Value):
     """A value that an iteration leaves for the next: read it like a number, and ``set`` it.
 
     ``+=``, ``-=``, ``*=`` and ``^=`` set it, too. Other operators with an assignment (``|=``, ``<<=``) are not
@@ -358,7 +362,7 @@ class State(Value):
     def __init__(self, initial: Any) -> None:
         start = lift(initial)
         self.current = start
-        self.carried: Carried | None = None
+        self.carried: CarriedValue | None = None
         trace = ACTIVE.get()
         if trace is not None:
             if trace.phase != "before":
@@ -366,7 +370,7 @@ class State(Value):
             self._begin(trace, start)
         super().__init__(None, start.is_float, Const(0))
 
-    def _begin(self, trace: Trace, start: Value) -> None:
+    def _begin(self, trace: KernelTrace, start: Value) -> None:
         """Announce the carried value in the trace; a start that is computed is chosen in the first iteration.
 
         The choice is a select by the flag that :meth:`~gridloom.frontend.loops.body.Body.started` makes; it is part
@@ -410,45 +414,45 @@ class State(Value):
         assert self.carried is not None
         _active().body.carried[self.carried.name].next = self.current.operand
 
-    def _updated(self, value: Any) -> State:
+    def _updated(self, value: Any) -> StateType:
         """Set the state and return it: what every operator with ``=`` does, so that the name stays the state's."""
         self.set(value)
         return self
 
-    def __iadd__(self, other: Any) -> State:
+    def __iadd__(self, other: Any) -> StateType:
         return self._updated(self.current + other)
 
-    def __isub__(self, other: Any) -> State:
+    def __isub__(self, other: Any) -> StateType:
         return self._updated(self.current - other)
 
-    def __imul__(self, other: Any) -> State:
+    def __imul__(self, other: Any) -> StateType:
         return self._updated(self.current * other)
 
-    def __itruediv__(self, other: Any) -> State:
+    def __itruediv__(self, other: Any) -> StateType:
         return self._updated(self.current / other)
 
-    def __ifloordiv__(self, other: Any) -> State:
+    def __ifloordiv__(self, other: Any) -> StateType:
         return self._updated(self.current // other)
 
-    def __imod__(self, other: Any) -> State:
+    def __imod__(self, other: Any) -> StateType:
         return self._updated(self.current % other)
 
-    def __iand__(self, other: Any) -> State:
+    def __iand__(self, other: Any) -> StateType:
         return self._updated(self.current & other)
 
-    def __ior__(self, other: Any) -> State:
+    def __ior__(self, other: Any) -> StateType:
         return self._updated(self.current | other)
 
-    def __ixor__(self, other: Any) -> State:
+    def __ixor__(self, other: Any) -> StateType:
         return self._updated(self.current ^ other)
 
-    def __ilshift__(self, other: Any) -> State:
+    def __ilshift__(self, other: Any) -> StateType:
         return self._updated(self.current << other)
 
-    def __irshift__(self, other: Any) -> State:
+    def __irshift__(self, other: Any) -> StateType:
         return self._updated(self.current >> other)
 
 
-def state(initial: Any) -> State:
+def state(initial: Any) -> StateType:
     """A carried value that starts from a number or a parameter; make it before the loop."""
-    return State(initial)
+    return StateType(initial)

@@ -22,11 +22,11 @@ from gridloom.frontend.loops.motion import Motion, meetings, order
 from gridloom.frontend.loops.operations import Operand
 
 if TYPE_CHECKING:
-    from gridloom.frontend.python.numbers import State, Value
+    from gridloom.frontend.python.numbers import StateType, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class TracedLinear:
     """An integer as constant + step * iteration + coefficients of operands: what distances are proved with.
 
     Integers wrap around at 32 bits, and so do the numbers of a form: forms that are equal modulo 2**32 are equal.
@@ -36,7 +36,7 @@ class Linear:
     step: int = 0
     terms: tuple[tuple[Operand, int], ...] = ()
 
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
+    def plus(self, other: TracedLinear, factor: int = 1) -> TracedLinear:
         """This one plus a multiple of another. Terms are kept sorted, so that equal forms compare equal.
 
         >>> Linear(1, 2).plus(Linear(3, 1), -1)
@@ -47,7 +47,7 @@ class Linear:
             terms[operand] = wrap(terms.get(operand, 0) + factor * coefficient)
         # Operands of different classes have no order of their own; their texts have one.
         kept = tuple(sorted(((o, c) for o, c in terms.items() if c), key=repr))
-        return Linear(wrap(self.constant + factor * other.constant), wrap(self.step + factor * other.step), kept)
+        return TracedLinear(wrap(self.constant + factor * other.constant), wrap(self.step + factor * other.step), kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Access:
 
 
 @dataclass
-class Trace:
+class KernelTrace:
     """A kernel being traced: its body, and where in the function the trace is.
 
     ``phase`` is ``before``, ``inside`` or ``after`` the loop. States are made before it, accesses happen inside, and
@@ -73,10 +73,10 @@ class Trace:
     phase: str = "before"
     #: Operands that may differ from one iteration to the next.
     varying: set[Operand] = field(default_factory=set)
-    states: list[State] = field(default_factory=list)
+    states: list[StateType] = field(default_factory=list)
     accesses: list[_Access] = field(default_factory=list)
     #: Stream, or live-in for an element that never moves -> its array and its index.
-    places: dict[str, tuple[str, Linear]] = field(default_factory=dict)
+    places: dict[str, tuple[str, TracedLinear]] = field(default_factory=dict)
     #: The code of the kernel's function, whose lines the operations come from.
     code: CodeType | None = None
 
@@ -97,7 +97,7 @@ class Trace:
             self.varying.add(made)
         return made
 
-    def motion(self, linear: Linear) -> Motion:
+    def motion(self, linear: TracedLinear) -> Motion:
         """How a place moves over the iterations."""
         varying = frozenset(term for term in linear.terms if term[0] in self.varying)
         return Motion(linear.step, frozenset(linear.terms) - varying, varying, linear.constant)
@@ -129,7 +129,7 @@ class Trace:
                 self.body.add_order(order(source.node, target.node, distance, source.is_store))
 
 
-ACTIVE: Final[ContextVar[Trace | None]] = ContextVar("gridloom_trace", default=None)
+ACTIVE: Final[ContextVar[KernelTrace | None]] = ContextVar("gridloom_trace", default=None)
 
 
 @dataclass

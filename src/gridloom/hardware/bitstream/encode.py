@@ -118,7 +118,7 @@ def _floats(configuration: Configuration, known: tuple[str, ...]) -> tuple[str, 
     return tuple(name for name in FLOAT_OPS if name in names)
 
 
-def fitted(configuration: Configuration, parameters: HardwareParameters | None = None) -> HardwareParameters:
+def fit_parameters(configuration: Configuration, parameters: HardwareParameters | None = None) -> HardwareParameters:
     """Return parameters raised to what a configuration needs, where the array itself sets no limit.
 
     MappingError for a graph of another domain than the function units compute in.

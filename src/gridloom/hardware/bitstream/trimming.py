@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from gridloom.errors import MappingError
-from gridloom.hardware.bitstream.encode import OP_NAMES, fitted, setting_bits, uses_memory
+from gridloom.hardware.bitstream.encode import OP_NAMES, fit_parameters, setting_bits, uses_memory
 from gridloom.hardware.parameters import HardwareParameters, Trim
 from gridloom.mapping.configuration import Configuration
 
 
-def trimmed(configurations: Sequence[Configuration], parameters: HardwareParameters) -> HardwareParameters:
+def trim_parameters(configurations: Sequence[Configuration], parameters: HardwareParameters) -> HardwareParameters:
     """Return parameters of hardware that has only what these configurations of one array need.
 
     Every op, every input of a multiplexer, FIFO cycle and memory port that none of them uses is left out, the sizes are
@@ -34,7 +34,7 @@ def trimmed(configurations: Sequence[Configuration], parameters: HardwareParamet
         if configuration.arch.fingerprint != arch.fingerprint:
             other = configuration.arch.name
             raise MappingError(f"mappings on {arch.name!r} and {other!r}: trim for one array at a time")
-        parameters = fitted(configuration, parameters)
+        parameters = fit_parameters(configuration, parameters)
         for slot in configuration.slots:
             if slot.kind == "op":
                 op = configuration.dfg.ops[slot.node]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from gridloom.errors import ArchError
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.testbench import stream_ports
-from gridloom.hardware.rtl.text import instance, joined, module, port, wire
+from gridloom.hardware.rtl.text import concatenate, instance, module, port, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 
@@ -66,14 +66,25 @@ def board_module(hardware: Hardware) -> str:
         "reg stepping;",
         "always @(posedge clk) stepping <= step;",
         # One cycle per rising edge of `step`, which a slow host may hold for as long as it likes.
-        *instance("gl_clock_gate", "gate", {},
-                  {"clk": "clk", "enable": "free || (step && !stepping)", "gated": "array_clk"}),
-        *instance("gl_scan", "scan",
-                  {"INPUTS": sum(width for _, width in inputs), "OUTPUTS": sum(width for _, width in outputs)},
-                  {"clk": "clk", "shift": "shift", "capture": "capture", "update": "update", "serial_in": "serial_in",
-                   "inputs": joined([name for name, _ in inputs]), "outputs": joined([name for name, _ in outputs]),
-                   "serial_out": "serial_out"}),
-    ]  # fmt: skip
+        *instance(
+            "gl_clock_gate", "gate", {}, {"clk": "clk", "enable": "free || (step && !stepping)", "gated": "array_clk"}
+        ),
+        *instance(
+            "gl_scan",
+            "scan",
+            {"INPUTS": sum(width for _, width in inputs), "OUTPUTS": sum(width for _, width in outputs)},
+            {
+                "clk": "clk",
+                "shift": "shift",
+                "capture": "capture",
+                "update": "update",
+                "serial_in": "serial_in",
+                "inputs": concatenate([name for name, _ in inputs]),
+                "outputs": concatenate([name for name, _ in outputs]),
+                "serial_out": "serial_out",
+            },
+        ),
+    ]
     ports = {name: name for name, _ in [*inputs, *outputs] if not name.startswith("host_")}
     ports |= {"clk": "array_clk", "rst": "rst"}
     for bus in hardware.buses:
@@ -104,9 +115,9 @@ def _memory(hardware: Hardware) -> list[str]:
         *instance(
             "gl_block_memory", "memory",
             {"W": w, "PORTS": 1 + len(rest), "ADDRESS_BITS": bits, "SYNCHRONOUS": int(hardware.synchronous)},
-            {"clk": "array_clk", "store": joined(["first_store", *(f"({part})" for part in store[1:])]),
-             "address": joined(["first_address", *(f"{name}_address" for name in rest)]),
-             "word": joined(["first_word", *(f"{name}_word" for name in rest)]),
-             "loaded": joined([f"{name}_loaded" for name in (first, *rest)])},
+            {"clk": "array_clk", "store": concatenate(["first_store", *(f"({part})" for part in store[1:])]),
+             "address": concatenate(["first_address", *(f"{name}_address" for name in rest)]),
+             "word": concatenate(["first_word", *(f"{name}_word" for name in rest)]),
+             "loaded": concatenate([f"{name}_loaded" for name in (first, *rest)])},
         ),
     ]  # fmt: skip

@@ -16,7 +16,7 @@ _WIRES: Final = (Kind.IN, Kind.LINK, Kind.SWITCH)
 Arc = tuple[int, int, int]
 
 
-def multiplexed(arch: Arch) -> list[bool]:
+def find_multiplexers(arch: Arch) -> list[bool]:
     """Return for each resource whether it is a multiplexer of its unit; write ports are part of a register file."""
     wires = np.isin(arch.kind, [int(kind) for kind in _WIRES])
     written = (arch.kind[arch.arc_target] == Kind.REG) & (arch.arc_latency == 0)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from gridloom.hardware.rtl.shapes import Shape
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import joined, port, wire
+from gridloom.hardware.rtl.text import concatenate, port, wire
 
 #: Lines of ports and of the body, and names of signals that nothing reads.
 Parts = tuple[list[str], list[str], list[str]]
@@ -39,10 +39,10 @@ def memory_port(hardware: Hardware, shape: Shape, field: Callable[[str], str]) -
     each = [_lane(hardware, operands, lane, field) for lane in range(lanes)]
     lines += [line for part, _, _, _ in each for line in part]
     lines += [
-        f"assign memory_ask = {joined([ask for _, ask, _, _ in each])};",
+        f"assign memory_ask = {concatenate([ask for _, ask, _, _ in each])};",
         "assign memory_store = access[1];",
-        f"assign memory_address = {joined([address for _, _, address, _ in each])};",
-        f"assign memory_word = {joined([word for _, _, _, word in each])};",
+        f"assign memory_address = {concatenate([address for _, _, address, _ in each])};",
+        f"assign memory_word = {concatenate([word for _, _, _, word in each])};",
     ]
     unused = (["start_stage"] if stage > turns else []) + (["spill_index"] if turns > bits else [])
     return ports, lines, unused

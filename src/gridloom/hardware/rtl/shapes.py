@@ -13,7 +13,7 @@ from gridloom.hardware.parameters import FLOATS, OPCODE_BITS, HardwareParameters
 UnitKind = Literal["pe", "const", "file"]
 
 
-class Source(NamedTuple):
+class MuxInput(NamedTuple):
     """One input of a multiplexer: a signal of the unit, some cycles late.
 
     Equal sources of different multiplexers share their delay registers.
@@ -45,7 +45,7 @@ class Mux(NamedTuple):
     """
 
     name: str
-    sources: tuple[Source, ...]
+    sources: tuple[MuxInput, ...]
     #: True: selection 0 stands for no source at all.
     idle: bool = False
     #: True: it is part of a ring of wires that the configuration keeps open.
@@ -118,7 +118,7 @@ class Shape:
     #: How many settings of the array reach the unit.
     gates: int = 0
     #: Signals that leave the unit behind a register that a setting switches on.
-    gated_outputs: tuple[Source, ...] = ()
+    gated_outputs: tuple[MuxInput, ...] = ()
     #: (opcodes as a mask, cycles) for those that keep the function unit for several cycles; the same for accesses.
     keeps: tuple[tuple[int, int], ...] = ()
     keeps_access: int = 1

@@ -28,9 +28,9 @@ from gridloom.dfg.ops import OP_TABLE, Op
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import ACCESSES, FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
 from gridloom.hardware.rtl.combinational import gated_at_source, looping
-from gridloom.hardware.rtl.file_writers import FileWriters, multiplexed
+from gridloom.hardware.rtl.file_writers import FileWriters, find_multiplexers
 from gridloom.hardware.rtl.names import free_name, unique_names
-from gridloom.hardware.rtl.shapes import Bus, Mux, Shape, Source, Unit
+from gridloom.hardware.rtl.shapes import Bus, Mux, MuxInput, Shape, Unit
 
 #: The opcodes of products and of quotients and remainders, as masks (``gl_units`` has the same ones).
 PRODUCTS: Final = 1 << 14 | 7 << 19 | 1 << 52 | 15 << 75
@@ -227,7 +227,7 @@ class Hardware:
 
     @cached_property
     def _is_wire(self) -> list[bool]:
-        return multiplexed(self.arch)
+        return find_multiplexers(self.arch)
 
     @cached_property
     def _files(self) -> FileWriters:
@@ -268,7 +268,7 @@ class Hardware:
             - {-1}
         )
         muxes, arcs = self._muxes(wires, local, lanes, gates)
-        gated = {r: Source(local[r], 0, gates.index(self._gated[r])) for r in outputs if r in self._gated}
+        gated = {r: MuxInput(local[r], 0, gates.index(self._gated[r])) for r in outputs if r in self._gated}
         shape = Shape(
             "pe",
             muxes,
@@ -410,7 +410,7 @@ class Hardware:
             rows = self._incoming[r]
             numbers = [self._gate(r, s, gate) for s, _, gate in rows]
             sources = tuple(
-                Source(local[s], c, gates.index(gate) if gate >= 0 else -1)
+                MuxInput(local[s], c, gates.index(gate) if gate >= 0 else -1)
                 for (s, c, _), gate in zip(rows, numbers, strict=True)
             )
             for lane in range(lanes if kind == Kind.IN else 1):

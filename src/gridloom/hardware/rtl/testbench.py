@@ -20,7 +20,7 @@ from __future__ import annotations
 from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import bit, instance, joined, wire
+from gridloom.hardware.rtl.text import bit, concatenate, instance, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 
@@ -120,7 +120,7 @@ def _stall(h: Hardware) -> list[str]:
         return ["assign array_clk = clk;"]
     count = len(asked)
     return [
-        wire(count, "asked", joined(asked)),
+        wire(count, "asked", concatenate(asked)),
         f"reg [{max(1, count - 1)}:0] missing = 0;",
         "always @(posedge clk) if (stall != 0)",
         f"    for (s = 0; s < {count}; s = s + 1) missing[s] <= $random(stall) % 4 == 0;",
@@ -145,14 +145,14 @@ def _lane_memory(h: Hardware, lane: int) -> list[str]:
     asked = [f"{bit(f'{b.name}_request', lane, lanes)} && {bit(f'{b.name}_store', lane, lanes)}" for b in h.buses]
 
     def words(part: str, width: int) -> str:
-        return joined([b if lanes == 1 else f"{b}[{(lane + 1) * width - 1}:{lane * width}]"
+        return concatenate([b if lanes == 1 else f"{b}[{(lane + 1) * width - 1}:{lane * width}]"
                        for b in (f"{bus.name}_{part}" for bus in h.buses)])  # fmt: skip
 
     return instance(
         "gl_data_memory", memory_name(lane),
         {"W": h.width, "PORTS": len(h.buses), "ADDRESS_BITS": bits, "SYNCHRONOUS": int(h.synchronous)},
         {
-            "clk": "array_clk", "store": joined(asked), "address": words("address", bits),
+            "clk": "array_clk", "store": concatenate(asked), "address": words("address", bits),
             "word": words("word", h.width), "loaded": words("loaded", h.width),
         },
     )  # fmt: skip

@@ -32,7 +32,7 @@ def ring_wires(lines: list[str], ring: bool = True) -> list[str]:
     return [off, *lines, on] if ring and lines else lines
 
 
-def joined(words: Sequence[str]) -> str:
+def concatenate(words: Sequence[str]) -> str:
     """Return a concatenation whose first word is in the lowest bits.
 
     >>> joined(["a"]), joined(["low", "high"])
@@ -49,13 +49,13 @@ def instance(module: str, name: str, parameters: Mapping[str, object], ports: di
     """
     lines = [f"{module} #("] if parameters else [f"{module} {name} ("]
     if parameters:
-        lines += wrapped([f".{key}({value})" for key, value in parameters.items()])
+        lines += wrap_items([f".{key}({value})" for key, value in parameters.items()])
         lines.append(f") {name} (")
-    lines += wrapped([f".{key}({value})" for key, value in ports.items()])
+    lines += wrap_items([f".{key}({value})" for key, value in ports.items()])
     return [*lines, ");"]
 
 
-def wrapped(items: Iterable[str], width: int = 108) -> list[str]:
+def wrap_items(items: Iterable[str], width: int = 108) -> list[str]:
     """Return items with commas between them, as many per line as fit, indented.
 
     >>> wrapped(["a", "b", "c"], width=5)

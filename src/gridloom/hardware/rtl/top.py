@@ -13,7 +13,7 @@ from gridloom.hardware.parameters import words_text
 from gridloom.hardware.rtl.layout import CHUNK, offset_bits
 from gridloom.hardware.rtl.shapes import Bus, Unit
 from gridloom.hardware.rtl.structure import Hardware, bank_bits
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_wires, wire
+from gridloom.hardware.rtl.text import bit, concatenate, instance, module, port, ring_wires, wire
 from gridloom.hardware.rtl.unit_module import packet_bits
 
 TOP = "gridloom_array"
@@ -117,9 +117,9 @@ class _Top:
         writers = [self.names[self.hardware.arch.tiles[tile].name] for tile in unit.inputs]
         return {
             "run": "run", "soon_slot": "soon_slot", "last_slot": "last_slot",
-            "done": joined([f"{name}_done" for name in writers]),
-            "done_words": joined([f"{name}_result" for name in writers]),
-            "held": joined([self._wire(r) for r in unit.registers]),
+            "done": concatenate([f"{name}_done" for name in writers]),
+            "done_words": concatenate([f"{name}_result" for name in writers]),
+            "held": concatenate([self._wire(r) for r in unit.registers]),
         }  # fmt: skip
 
     def _element_ports(self, unit: Unit, name: str) -> dict[str, str]:
@@ -168,12 +168,12 @@ class _Top:
         ports = [bus.name for bus in h.buses if bus.bank == number]
         members = [self.names[h.arch.tiles[tile].name] for tile in bank.tiles]
         asked = {
-            "ask" if part == "ask" else f"ask_{part}": joined([f"{name}_memory_{part}" for name in members])
+            "ask" if part == "ask" else f"ask_{part}": concatenate([f"{name}_memory_{part}" for name in members])
             for part in ("ask", "store", "address", "word")
         }
-        served = {part: joined([f"{name}_{part}" for name in ports])
+        served = {part: concatenate([f"{name}_{part}" for name in ports])
                   for part in ("request", "store", "address", "word", "loaded")}  # fmt: skip
-        answer = {"answer": joined([f"{name}_bank_{number}_answer" for name in members])}
+        answer = {"answer": concatenate([f"{name}_bank_{number}_answer" for name in members])}
         sizes = {"W": self.width, "N": len(members), "PORTS": len(ports), "ADDRESS_BITS": h.address_bits,
                  "BANK_BITS": bank_bits(h.arch), "BANK": number, "SYNCHRONOUS": int(h.synchronous)}  # fmt: skip
         connections = {"clk": "clk"} | asked | served | answer
@@ -196,7 +196,7 @@ class _Top:
         for lane in range(self.lanes):
             asked = {
                 "ask" if part == "ask" else f"ask_{part}":
-                joined([self._of_lane(f"{name}_memory_{part}", part, lane) for name in members])
+                concatenate([self._of_lane(f"{name}_memory_{part}", part, lane) for name in members])
                 for part in ("ask", "store", "address", "word")
             }  # fmt: skip
             answers = {part: self._of_lane(f"{bus.name}_{part}", "ask" if part in ("request", "store") else part, lane)

@@ -28,9 +28,9 @@ from gridloom.hardware.rtl.layout import (
 )
 from gridloom.hardware.rtl.memory_port import memory_port
 from gridloom.hardware.rtl.register_names import has_names, place_bits, select_lines
-from gridloom.hardware.rtl.shapes import Mux, Shape, Source
+from gridloom.hardware.rtl.shapes import Mux, MuxInput, Shape
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.text import bit, instance, joined, module, port, ring_port, ring_wires, wire
+from gridloom.hardware.rtl.text import bit, concatenate, instance, module, port, ring_port, ring_wires, wire
 from gridloom.hardware.rtl.wired_front import front_lines
 from gridloom.hardware.rtl.write_ports import port_lines, register_lines
 
@@ -170,7 +170,7 @@ class _UnitModule:
                 )  # fmt: skip
             writes.append(f"r{k}_write")
             words.append(f"r{k}_word")
-        self._register_file(joined(writes), joined(words))
+        self._register_file(concatenate(writes), concatenate(words))
         self.unused.append("run")
 
     def _register_file(self, write: str, words: str) -> None:
@@ -242,7 +242,7 @@ class _UnitModule:
         read |= {signal for wires in self.shape.register_wires + self.shape.write_ports for signal in wires}
         self.unused += [m.name for m in self.shape.muxes if m.name not in read and not m.name.startswith("in")]
 
-    def _tap(self, source: Source) -> None:
+    def _tap(self, source: MuxInput) -> None:
         """The registers behind an arc that takes cycles, and the bypass of one that a setting switches."""
         name = source.name
         if name == source.signal:
@@ -276,7 +276,7 @@ class _UnitModule:
             self.body += instance(
                 "gl_link_mux" if mux.ring else "gl_mux", f"{mux.name}_mux",
                 {"W": self.width, "N": len(words), "SELECT_BITS": mux.select_bits},
-                {"sources": joined(words), "select": select, "chosen": mux.name},
+                {"sources": concatenate(words), "select": select, "chosen": mux.name},
             )  # fmt: skip
 
     # -- operands and function unit -----------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class _UnitModule:
         if len(words) > 1:
             self.body += instance(
                 "gl_mux", f"{name}_mux", {"W": self.width, "N": len(words), "SELECT_BITS": bits_for(len(words))},
-                {"sources": joined(words), "select": select, "chosen": name},
+                {"sources": concatenate(words), "select": select, "chosen": name},
             )  # fmt: skip
 
     def _front(self) -> None:
@@ -343,15 +343,27 @@ class _UnitModule:
             "WAITS": f"32'd{sum(1 << k for k in range(shape.operands) if shape.depth(k))}",
         }  # fmt: skip
         connections = {
-            "clk": "clk", "run": "run", "soon_stage": "soon_stage", "soon_past": "soon_past",
-            "value_write": self._region(REGION_VALUE), "offset": "cfg_offset", "data": "cfg_data",
-            "soon_valid": self.field("valid", "soon"), "soon_always": self.field("always", "soon"),
-            "soon_start": self.field("start", "soon"), "next_sources": joined(sources),
-            "next_counts": joined([self.next_field(f"in{k}.count") for k in given]),
-            "next_bases": joined([self.next_field(f"in{k}.base") for k in given]),
-            "next_waits": joined(waits), "arrived": joined(arrived), "late": joined(late), "streams": joined(streams),
-            "fire": "fired_window" if self._keeps else "fire", "stream_read": "stream_read", "operands": "operands",
-        }  # fmt: skip
+            "clk": "clk",
+            "run": "run",
+            "soon_stage": "soon_stage",
+            "soon_past": "soon_past",
+            "value_write": self._region(REGION_VALUE),
+            "offset": "cfg_offset",
+            "data": "cfg_data",
+            "soon_valid": self.field("valid", "soon"),
+            "soon_always": self.field("always", "soon"),
+            "soon_start": self.field("start", "soon"),
+            "next_sources": concatenate(sources),
+            "next_counts": concatenate([self.next_field(f"in{k}.count") for k in given]),
+            "next_bases": concatenate([self.next_field(f"in{k}.base") for k in given]),
+            "next_waits": concatenate(waits),
+            "arrived": concatenate(arrived),
+            "late": concatenate(late),
+            "streams": concatenate(streams),
+            "fire": "fired_window" if self._keeps else "fire",
+            "stream_read": "stream_read",
+            "operands": "operands",
+        }
         self.body += instance("gl_simd_pe" if self._lanes else "gl_pe", "pe", names, connections)
         self._busy()
         self.unused += ["operands", "stream_read"]
@@ -510,7 +522,7 @@ class _UnitModule:
             ports = [[("done_word", "done"), *((name, "1'b1") for name in wires)] for wires in shape.write_ports]
             return self._by_ports(ports)
         if not shape.register_wires:
-            write = joined([f"done && {self.field(f'r{k}.write')}" for k in range(shape.registers)])
+            write = concatenate([f"done && {self.field(f'r{k}.write')}" for k in range(shape.registers)])
             return write, f"{{{shape.registers}{{done_word}}}}"
         for k in range(shape.registers):
             choices = shape.write_choices(k)
@@ -523,10 +535,10 @@ class _UnitModule:
             words = ["done_word", "done_word", *shape.register_wires[k]]
             self.body += instance(
                 "gl_mux", f"r{k}_word_mux", {"W": w, "N": choices, "SELECT_BITS": bits},
-                {"sources": joined(words), "select": f"r{k}_select", "chosen": f"r{k}_word"},
+                {"sources": concatenate(words), "select": f"r{k}_select", "chosen": f"r{k}_word"},
             )  # fmt: skip
         registers = range(shape.registers)
-        return joined([f"r{k}_write" for k in registers]), joined([f"r{k}_word" for k in registers])
+        return concatenate([f"r{k}_write" for k in registers]), concatenate([f"r{k}_word" for k in registers])
 
     def _by_ports(self, ports: list[list[tuple[str, str]]]) -> tuple[str, str]:
         """The same where registers are written by ports, each of which chooses one of these words."""
@@ -554,5 +566,5 @@ def _part(name: str, k: int, width: int) -> str:
     return f"{name}[{(k + 1) * width - 1}:{k * width}]"
 
 
-def _tap_order(source: Source) -> tuple[str, int, int]:
+def _tap_order(source: MuxInput) -> tuple[str, int, int]:
     return source.signal, source.delay, source.gate

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridloom.hardware.rtl.shapes import Shape
-from gridloom.hardware.rtl.text import instance, joined
+from gridloom.hardware.rtl.text import concatenate, instance
 
 
 def front_lines(shape: Shape, width: int, stage_bits: int, fire: str, field: Callable[[str], str]) -> list[str]:
@@ -28,7 +28,7 @@ def front_lines(shape: Shape, width: int, stage_bits: int, fire: str, field: Cal
     count = max(1, shape.operands)
     reads = [f"fire && {_from_stream(field, k)}" if k < shape.streams else "1'b0" for k in range(count)]
     words = [_operand(shape, width, k, field) for k in range(count)]
-    return [*window, f"assign stream_read = {joined(reads)};", f"assign operands = {joined(words)};"]
+    return [*window, f"assign stream_read = {concatenate(reads)};", f"assign operands = {concatenate(words)};"]
 
 
 def _from_stream(field: Callable[[str], str], k: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gridloom.hardware.parameters import bits_for
-from gridloom.hardware.rtl.text import instance, joined, wire
+from gridloom.hardware.rtl.text import concatenate, instance, wire
 
 #: A word that a port may choose, and the bit that says whether it is there.
 Writable = tuple[str, str]
@@ -35,7 +35,7 @@ def register_lines(registers: int, ports: int, width: int, field: Callable[[str]
             sources = [f"{size}'d0", *(f"w{p}_{part}" for p in range(ports))]
             lines += _chosen(f"r{k}_{part}", sources, size, select, bits)
     names = range(registers)
-    return lines, joined([f"r{k}_there" for k in names]), joined([f"r{k}_word" for k in names])
+    return lines, concatenate([f"r{k}_there" for k in names]), concatenate([f"r{k}_word" for k in names])
 
 
 def _chosen(name: str, sources: list[str], width: int, select: str, bits: int) -> list[str]:
@@ -45,5 +45,5 @@ def _chosen(name: str, sources: list[str], width: int, select: str, bits: int) -
     names = {"W": width, "N": len(sources), "SELECT_BITS": bits}
     return [
         wire(width, name),
-        *instance("gl_mux", f"{name}_mux", names, {"sources": joined(sources), "select": select, "chosen": name}),
+        *instance("gl_mux", f"{name}_mux", names, {"sources": concatenate(sources), "select": select, "chosen": name}),
     ]

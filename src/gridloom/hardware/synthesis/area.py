@@ -127,7 +127,7 @@ class Synthesis:
 
     def area(self, texts: Mapping[str, str], top: str) -> Area:
         """Return the area of a module with everything below it."""
-        return measured(self.cells(texts, top), self.target)
+        return measure_cells(self.cells(texts, top), self.target)
 
     def cells(self, texts: Mapping[str, str], top: str) -> dict[str, int]:
         """Return cell type -> number of such cells, by Yosys or from an earlier run."""
@@ -154,7 +154,7 @@ class Synthesis:
         return dict(statistics["design"]["num_cells_by_type"])
 
 
-def measured(cells: Mapping[str, int], target: Target) -> Area:
+def measure_cells(cells: Mapping[str, int], target: Target) -> Area:
     """Return the area of a list of cells.
 
     SimulationError for a cell whose size is not known, since no area is better than a wrong one.

@@ -22,7 +22,7 @@ _KEYS: Final = ("name", "device", "options", "clock_mhz", "standard", "pins")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
+class FpgaBoard:
     """A board: its FPGA, its clock and its pins."""
 
     name: str
@@ -44,7 +44,7 @@ class Board:
         return "\n".join(lines) + "\n"
 
 
-def load_board(name: str) -> Board:
+def load_board(name: str) -> FpgaBoard:
     """Return a board that is shipped, by its name, or that of a JSON file. OptionError says what is wrong with it."""
     path = Path(name)
     if name in BOARDS:
@@ -61,13 +61,13 @@ def load_board(name: str) -> Board:
     return _board(data, name)
 
 
-def _board(data: Any, where: str) -> Board:
+def _board(data: Any, where: str) -> FpgaBoard:
     if not isinstance(data, dict) or sorted(data) != sorted(_KEYS):
         raise OptionError(f"{where}: expected an object with the keys {', '.join(_KEYS)}", where="--board")
     pins, options = data["pins"], data["options"]
     if not isinstance(pins, dict) or not isinstance(options, list) or not isinstance(data["clock_mhz"], int | float):
         raise OptionError(f"{where}: expected pins by port, a list of options and a clock in MHz", where="--board")
-    return Board(
+    return FpgaBoard(
         name=str(data["name"]),
         device=str(data["device"]),
         options=tuple(map(str, options)),

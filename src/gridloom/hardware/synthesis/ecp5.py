@@ -34,7 +34,7 @@ from gridloom.hardware.rtl.board import BOARD, BOARD_PRIMITIVES, PINS, board_mod
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.top import TOP
-from gridloom.hardware.synthesis.boards import Board
+from gridloom.hardware.synthesis.boards import FpgaBoard
 from gridloom.hardware.synthesis.critical import PathStep, critical_path
 
 Progress = Callable[[str], None]
@@ -57,7 +57,7 @@ _PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placement:
+class FpgaPlacement:
     """What an array takes on the device and how fast it runs there.
 
     ``luts`` are cells of nextpnr's kind TRELLIS_COMB: LUTs of four inputs, bits of carry chains and of LUT RAM. Times
@@ -102,12 +102,12 @@ def available() -> bool:
 def place(
     hardware: Hardware,
     *,
-    board: Board | None = None,
+    board: FpgaBoard | None = None,
     folder: Path | None = None,
     seed: int = 1,
     seconds: float = TIME_LIMIT,
     progress: Progress = lambda _: None,
-) -> Placement:
+) -> FpgaPlacement:
     """Synthesise, place and route an array; with a board also pack a bitstream.
 
     Results are written into ``folder`` where one is given. MissingExtra without the programs; SimulationError where one
@@ -125,14 +125,14 @@ class _Flow:
     """One run of the three programs in a folder; ``left`` is what remains of the time limit."""
 
     def __init__(
-        self, hardware: Hardware, board: Board | None, folder: Path, seed: int, seconds: float, progress: Progress,
+        self, hardware: Hardware, board: FpgaBoard | None, folder: Path, seed: int, seconds: float, progress: Progress,
         programs: Mapping[str, str],
     ) -> None:  # fmt: skip
         self.hardware, self.board, self.folder, self.seed = hardware, board, folder, seed
         self.progress, self.programs = progress, programs
         self.limit, self.begun = seconds, time.perf_counter()
 
-    def run(self) -> Placement:
+    def run(self) -> FpgaPlacement:
         """Return the figures of the placed array."""
         self.progress(f"{self.hardware.arch.name}: yosys maps the hardware to LUTs")
         synthesised = self._synthesise()
@@ -224,7 +224,7 @@ def has_open_chains(hardware: Hardware) -> bool:
     return rows and hardware.parameters.trim is None
 
 
-def read_report(report: Mapping[str, Any], hardware: Hardware) -> Placement:
+def read_report(report: Mapping[str, Any], hardware: Hardware) -> FpgaPlacement:
     """Return the figures of nextpnr's JSON report. The clock of the array is the one with the longest path."""
     used = {kind: row["used"] for kind, row in report["utilization"].items()}
     clocks = {name: row["achieved"] for name, row in report["fmax"].items()}
@@ -233,7 +233,7 @@ def read_report(report: Mapping[str, Any], hardware: Hardware) -> Placement:
     # On a board the scan chain has a clock of its own; the array's is the gated one.
     names = [name for name in clocks if "array_clk" in name] or list(clocks)
     slowest = min(names, key=lambda name: clocks[name])
-    return Placement(
+    return FpgaPlacement(
         device="",
         seed=0,
         luts=used.get("TRELLIS_COMB", 0),

@@ -31,7 +31,7 @@ RESET, DRIVER = 12, 13
 LIMIT: Final = 200_000
 
 
-class Registers(Protocol):
+class RegisterAccess(Protocol):
     """What the driver talks to: a simulation, or a board."""
 
     def write(self, address: int, word: int) -> bool:
@@ -71,7 +71,7 @@ class Pattern:
 class Driver:
     """Drives a system. :meth:`open` has to come first, also after a reset."""
 
-    def __init__(self, registers: Registers, limit: int = LIMIT) -> None:
+    def __init__(self, registers: RegisterAccess, limit: int = LIMIT) -> None:
         self.registers, self.limit = registers, limit
 
     # -- registers ----------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Entry:
+class LivePacket:
     """A packet that is sent for every launch, and which live-in goes into its data, and how."""
 
     packet: Packet
@@ -84,7 +84,7 @@ class Image:
     ii: int
     length: int
     packets: Sequence[Packet] = field(repr=False)
-    entries: Sequence[Entry] = field(repr=False)
+    entries: Sequence[LivePacket] = field(repr=False)
     selectors: Sequence[Selector] = field(repr=False)
     #: Name -> number of the live-in register.
     liveins: Mapping[str, int]
@@ -174,7 +174,7 @@ class _ImageBuilder:
         sent = {(e.packet.unit, e.packet.region, e.packet.offset) for e in entries}
         fixed = [p for key, p in plain.items() if key not in sent]
         # A register may hold another value after a launch than before it.
-        entries += [Entry(p) for p in fixed if p.region == REGION_REGISTER]
+        entries += [LivePacket(p) for p in fixed if p.region == REGION_REGISTER]
         packets = [p for p in fixed if p.region != REGION_REGISTER]
         image = Image(
             array=self.system.array_id, ii=self.configuration.ii, length=self._length(), packets=packets,
@@ -209,16 +209,16 @@ class _ImageBuilder:
         """Place -> packet for some values of live-ins."""
         return {(p.unit, p.region, p.offset): p for p in pack(self.hardware, self._fields(liveins))}
 
-    def _livein_entries(self, plain: Mapping[tuple[int, int, int], Packet]) -> list[Entry]:
+    def _livein_entries(self, plain: Mapping[tuple[int, int, int], Packet]) -> list[LivePacket]:
         """The packets that hold a live-in: those that change with it."""
         entries = []
         for name, number in self.liveins.items():
             for key, packet in self._packets({name: 1}).items():
                 if packet != plain[key]:
-                    entries.append(Entry(plain[key], VALUE, number))
+                    entries.append(LivePacket(plain[key], VALUE, number))
         return entries
 
-    def _base_entries(self, plain: Mapping[tuple[int, int, int], Packet]) -> list[Entry]:
+    def _base_entries(self, plain: Mapping[tuple[int, int, int], Packet]) -> list[LivePacket]:
         """The context words with the start of an array in them; where it crosses two words, both."""
         entries, seen = [], set()
         for slot in self.configuration.slots:
@@ -231,19 +231,19 @@ class _ImageBuilder:
                 packet = plain[unit.id, REGION_CONTEXT, chunk << self.hardware.slot_bits | slot.slot]
                 shift = place.offset - chunk * CHUNK
                 kind = LEFT if shift >= 0 else RIGHT
-                entries.append(Entry(packet, kind, self.bases[array], abs(shift)))
+                entries.append(LivePacket(packet, kind, self.bases[array], abs(shift)))
         return entries
 
-    def _spilled_entries(self) -> list[Entry]:
+    def _spilled_entries(self) -> list[LivePacket]:
         """Live-ins that the data memory holds when a launch begins."""
         entries = []
         for place, spill in zip(self.spills, self.configuration.spills):
             if spill.livein >= 0:
                 node = self.dfg.nodes[spill.livein]
                 if node.op == "const":
-                    entries.append(Entry(Packet(MEMORY_UNIT, 0, place, int(node.value or 0) & _MASK)))
+                    entries.append(LivePacket(Packet(MEMORY_UNIT, 0, place, int(node.value or 0) & _MASK)))
                 else:
-                    entries.append(Entry(Packet(MEMORY_UNIT, 0, place, 0), VALUE, self.liveins[node.id]))
+                    entries.append(LivePacket(Packet(MEMORY_UNIT, 0, place, 0), VALUE, self.liveins[node.id]))
         return entries
 
     def _length(self) -> int:

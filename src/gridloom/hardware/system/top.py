@@ -9,7 +9,7 @@ from gridloom.hardware.parameters import bits_for
 from gridloom.hardware.rtl.generate import primitive, rtl_files
 from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
 from gridloom.hardware.rtl.testbench import stream_ports
-from gridloom.hardware.rtl.text import instance, joined, module, port, wire
+from gridloom.hardware.rtl.text import concatenate, instance, module, port, wire
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 from gridloom.hardware.system.image import MEMORY_UNIT
@@ -176,7 +176,7 @@ class _SystemModule:
             self.body += self._queue(f"read_queue_{c}", c, "read", f"read_push[{c}]", "arrived", f"read_start[{c}]")
         levels = [f"(engine_busy[{c}] || (read_level[{c * LEVEL_BITS} +: {LEVEL_BITS}] != 0 && {c} < {self.memory}))"
                   for c in range(s.reads)]  # fmt: skip
-        self.body.append(f"assign read_busy = {joined(levels)};")
+        self.body.append(f"assign read_busy = {concatenate(levels)};")
 
     def _write(self) -> None:
         """The write channels with their queues."""
@@ -275,8 +275,8 @@ class _SystemModule:
     def _liveouts(self) -> None:
         h, s, p = self.hardware, self.system, self.parameters
         count = max(1, len(s.emitters))
-        valid = joined([f"{name}_emit_valid" for name in s.emitters]) if s.emitters else "1'b0"
-        words = joined([f"{name}_emit_word" for name in s.emitters]) if s.emitters else f"{h.width}'d0"
+        valid = concatenate([f"{name}_emit_valid" for name in s.emitters]) if s.emitters else "1'b0"
+        words = concatenate([f"{name}_emit_word" for name in s.emitters]) if s.emitters else f"{h.width}'d0"
         self.body += [
             wire(count, "emit_valid", valid), wire(count * h.width, "emit_words", words),
             *instance("gl_liveouts", "liveout_registers",
@@ -312,10 +312,10 @@ class _SystemModule:
         self.body += instance(
             "gl_block_memory", "memory",
             {"W": h.width, "PORTS": 1 + len(names), "ADDRESS_BITS": h.address_bits, "SYNCHRONOUS": int(h.synchronous)},
-            {"clk": "clk", "store": joined(["mover_store", *stores]),
-             "address": joined(["mover_address", *(f"{name}_address" for name in names)]),
-             "word": joined([f"mover_word[{h.width - 1}:0]", *(f"{name}_word" for name in names)]),
-             "loaded": joined(["mover_loaded", *(f"{name}_loaded" for name in names)])},
+            {"clk": "clk", "store": concatenate(["mover_store", *stores]),
+             "address": concatenate(["mover_address", *(f"{name}_address" for name in names)]),
+             "word": concatenate([f"mover_word[{h.width - 1}:0]", *(f"{name}_word" for name in names)]),
+             "loaded": concatenate(["mover_loaded", *(f"{name}_loaded" for name in names)])},
         )  # fmt: skip
 
     def _streams(self) -> None:
@@ -343,7 +343,7 @@ class _SystemModule:
                 "drain_level": f"write_level[{LEVEL_BITS * m} +: {LEVEL_BITS * s.drains}]",
                 "drain_push": f"write_push[{m} +: {s.drains}]",
                 "drain_words": f"pushed_words[{32 * m} +: {32 * s.drains}]",
-                "reads": joined([f"{name}_read" for name in readers]), "read_words": "stream_words",
+                "reads": concatenate([f"{name}_read" for name in readers]), "read_words": "stream_words",
                 "valid": "emit_valid", "words": "emit_words", "stalled": "stalled",
             })  # fmt: skip
             self.body.insert(self.body.index("wire array_clk;"), wire(h.width * len(readers), "stream_words"))

@@ -38,7 +38,7 @@ _DAMAGE: Final = (
 MAX_UNPACKED: Final = 512 * 1024 * 1024
 
 
-def shipped(name: str) -> Path:
+def weights_path(name: str) -> Path:
     """Return where the shipped weights of a name are in the package."""
     return Path(__file__).parent / f"{name}.npz"
 

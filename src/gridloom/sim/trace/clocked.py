@@ -15,7 +15,7 @@ from gridloom.mapping.configuration import Configuration
 from gridloom.sim import kernel
 from gridloom.sim.execute import ArrayRun, Execution
 from gridloom.sim.slot_code import SlotCode, compile_slots
-from gridloom.sim.stimulus import shortened
+from gridloom.sim.stimulus import shorten_stimulus
 
 #: Values that a trace holds at most: 128 MB of words.
 MOST_CELLS: Final = 16_000_000
@@ -24,7 +24,7 @@ _STORAGE: Final = (Kind.OUT, Kind.REG, Kind.CONST)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trace:
+class ClockedTrace:
     """A run of a clocked array, cycle by cycle."""
 
     compiled: SlotCode
@@ -49,7 +49,7 @@ class Trace:
         return len(self.values)
 
 
-def record(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0, cells: int = MOST_CELLS) -> Trace:
+def record(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0, cells: int = MOST_CELLS) -> ClockedTrace:
     """Run a configuration on a stimulus and keep every value.
 
     The run has fewer iterations than the stimulus where its values would be more than ``cells``, but never less than
@@ -69,7 +69,7 @@ def record(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0, c
         if len(changed):
             stores.append(np.stack([np.full(len(changed), cycle), changed, running.memory[changed]], axis=1))
             before[changed] = running.memory[changed]
-    return Trace(
+    return ClockedTrace(
         compiled=compiled,
         stimulus=stimulus,
         values=values,
@@ -82,7 +82,7 @@ def record(configuration: Configuration, stimulus: Stimulus, *, seed: int = 0, c
     )
 
 
-def is_poison(trace: Trace, values: Words) -> NDArray[np.bool_]:
+def is_poison(trace: ClockedTrace, values: Words) -> NDArray[np.bool_]:
     """Return which words were never driven: they carry the simulator's pattern and the number of a row or issue."""
     most = max(len(trace.compiled.rows), len(trace.compiled.issues), len(trace.compiled.operands), 1)
     return np.asarray(((values >> 48) == kernel.POISON >> 48) & (((values >> 28) & 0xFFFFF) < most))
@@ -96,7 +96,7 @@ def _fitting(compiled: SlotCode, stimulus: Stimulus, cells: int) -> Stimulus:
             f"{compiled.cycles(1)} cycles of {rows} wires and registers are more than a trace holds ({cells} values)"
         )
     room = (cells // rows - compiled.cycles(1)) // max(compiled.configuration.ii, 1) + 1
-    return stimulus if stimulus.iterations <= room else shortened(stimulus, room)
+    return stimulus if stimulus.iterations <= room else shorten_stimulus(stimulus, room)
 
 
 def _valid(compiled: SlotCode) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Instance, Mapping, Route
-from gridloom.studio.changes.routing import Ways
+from gridloom.studio.changes.routing import FreePlaces
 from gridloom.verify import legal
 
 #: Instances beyond which a move is tried in one cycle only.
@@ -24,7 +24,7 @@ _MOST_II: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class MappingChange:
     """One change as the page asks for it."""
 
     kind: str
@@ -36,7 +36,7 @@ class Change:
     via: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, data: Any) -> Change:
+    def of(cls, data: Any) -> MappingChange:
         """The change in a request; OptionError where it is none."""
         if not isinstance(data, dict) or data.get("kind") not in ("move", "ii", "route", "drop"):
             raise OptionError("a change is an object with a kind: move, ii, route or drop")
@@ -59,7 +59,7 @@ class Change:
         return cls(kind=data["kind"], via=tuple(via), **fields)
 
 
-def changed(mapping: Mapping, change: Change) -> Mapping:
+def apply_change(mapping: Mapping, change: MappingChange) -> Mapping:
     """The mapping after a change; OptionError for names that graph and array do not have.
 
     Costs a check of the mapping for each cycle that is tried: a moved node takes the cycle near its old one with the
@@ -99,7 +99,7 @@ def _without_routes(mapping: Mapping, edges: set[int]) -> Mapping:
     return replace(mapping, routes=tuple(route for route in mapping.routes if route.edge not in edges))
 
 
-def _moved(mapping: Mapping, change: Change) -> Mapping:
+def _moved(mapping: Mapping, change: MappingChange) -> Mapping:
     """The mapping with a node on another tile, and its edges routed anew."""
     arch = mapping.arch
     instance = mapping.instance_of.get((change.node, 0))
@@ -116,7 +116,7 @@ def _moved(mapping: Mapping, change: Change) -> Mapping:
     return min(tries, key=lambda tried: len(legal(tried)))
 
 
-def _cycles(mapping: Mapping, instance: Instance, change: Change) -> Sequence[int]:
+def _cycles(mapping: Mapping, instance: Instance, change: MappingChange) -> Sequence[int]:
     """The cycles in which a moved node is tried, the nearest first.
 
     A cycle that the change names decides on the slot: other rounds of it are tried as well.
@@ -139,7 +139,7 @@ def _placed(mapping: Mapping, old: Instance, new: Instance) -> Mapping:
     bare = replace(_without_routes(mapping, touched), instances=instances)
     if mapping.arch.style == "elastic":
         return replace(bare, routes=(*bare.routes, *_token_ways(bare, lost)))
-    ways = Ways(bare, touched)
+    ways = FreePlaces(bare, touched)
     found = []
     for route in lost:
         way = ways.route(route.edge, route.copy, route.source_copy)
@@ -200,14 +200,14 @@ def _same_input(mapping: Mapping, target: Instance, hop: str) -> str:
     return f"{target.place}.{hop.rpartition('.')[2]}"
 
 
-def _routed(mapping: Mapping, change: Change) -> Mapping:
+def _routed(mapping: Mapping, change: MappingChange) -> Mapping:
     """The mapping with one edge led through some tiles; OptionError where there is no free way."""
     if mapping.arch.style == "elastic":
         raise OptionError("routes of tokens follow the placement; move a node instead")
     for tile in change.via:
         if tile not in mapping.arch.tile_index:
             raise OptionError(f"array {mapping.arch.name!r} has no tile {tile[:60]!r}")
-    ways = Ways(mapping, {change.edge})
+    ways = FreePlaces(mapping, {change.edge})
     via = [mapping.arch.tile_index[tile] for tile in change.via]
     copies = [(route.copy, route.source_copy) for route in mapping.routes if route.edge == change.edge] or [(0, 0)]
     found = [ways.route(change.edge, copy, source, via) for copy, source in copies]

@@ -22,7 +22,7 @@ _MOST_LOOKS: Final = 60_000
 _Use = tuple[str, int, int]
 
 
-class Ways:
+class FreePlaces:
     """The free places of a mapping, for routing some of its edges anew."""
 
     def __init__(self, mapping: Mapping, dropped: set[int]) -> None:

@@ -25,8 +25,8 @@ from typing import Any, Final, Literal
 from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.errors import OptionError
-from gridloom.run import Outcome, Store, WorkerLost, WorkerPool, ask
-from gridloom.studio.searches.worker import Task, run_task, warm_up
+from gridloom.run import JobOutcome, Store, WorkerLost, WorkerPool, ask
+from gridloom.studio.searches.worker import SearchTask, run_task, warm_up
 
 #: Jobs that may wait or run at the same time, and seconds that a search may take.
 MOST_JOBS: Final = 32
@@ -110,7 +110,7 @@ class JobQueue:
                 if self.jobs[old].state not in ("queued", "running"):
                     del self.jobs[old]
         address = str(self._listener.address)
-        task = Task(id=job.id, request=dict(request), mapping=mapping, address=address, key=self._key)
+        task = SearchTask(id=job.id, request=dict(request), mapping=mapping, address=address, key=self._key)
         job.future = self._pool.submit(plugins.carry(run_task), task)
         job.future.add_done_callback(lambda future: self._finish(job, future))
         self._tell({"event": "job", "job": job.to_dict()})
@@ -238,6 +238,6 @@ class JobQueue:
         question = ask("gridloom.studio", {**job.asked, "asked_at": job.asked_at}, version=__version__)
         seconds = (job.ended or job.asked_at) - (job.started or job.asked_at)
         value = {**answer["record"], "name": job.name, "mapping": answer["mapping"], "listing": answer["listing"]}
-        outcome: Outcome[Any] = Outcome(question.key, "done", value, None, seconds, f"studio:{job.pid}")
+        outcome: JobOutcome[Any] = JobOutcome(question.key, "done", value, None, seconds, f"studio:{job.pid}")
         with Store(self.store_path) as store:
             store.put(question, outcome)

@@ -27,7 +27,7 @@ _LISTEN: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class SearchTask:
     """One search: what is asked for, and how to reach the server. Everything in it is plain data."""
 
     id: str
@@ -40,10 +40,10 @@ class Task:
     key: bytes = b""
 
 
-class Line:
+class ServerLine:
     """The pipe to the server, kept quiet: frames that come too soon are left out."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: SearchTask) -> None:
         self.pipe: Connection | None = Client(task.address, authkey=task.key) if task.address else None
         self.sent = 0.0
         self.heard = 0.0
@@ -93,12 +93,12 @@ class Line:
             self.pipe.close()
 
 
-def run_task(task: Task) -> dict[str, Any]:
+def run_task(task: SearchTask) -> dict[str, Any]:
     """Map as a task asks, and return the record, the mapping as JSON, and the source beside it, as plain data.
 
     A GridloomError is part of the answer, since it says what the user can do; everything else is raised.
     """
-    line = Line(task)
+    line = ServerLine(task)
     try:
         return {"error": None, **_mapped(task, line)}
     except GridloomError as error:
@@ -107,7 +107,7 @@ def run_task(task: Task) -> dict[str, Any]:
         line.close()
 
 
-def _mapped(task: Task, line: Line) -> dict[str, Any]:
+def _mapped(task: SearchTask, line: ServerLine) -> dict[str, Any]:
     """Run the flow of a task."""
     from gridloom.flow.run import map_graph, run
     from gridloom.mapping import json_format

@@ -12,21 +12,21 @@ from gridloom.dfg.semantics import decode
 from gridloom.emit.waves.perfetto import Span, perfetto
 from gridloom.emit.waves.vcd import Signal, vcd
 from gridloom.errors import OptionError
-from gridloom.sim.trace.clocked import Trace, is_poison
-from gridloom.studio.views.values import Run
+from gridloom.sim.trace.clocked import ClockedTrace, is_poison
+from gridloom.studio.views.values import StudioRun
 
 _WIDTH: Final = {"i32": 32, "f32": 32, "cma24": 25}
 _SHOWN: Final = {int(Kind.IN), int(Kind.OUT), int(Kind.LINK), int(Kind.REG), int(Kind.SWITCH)}
 
 
-def run_as_vcd(run: Run) -> str:
+def run_as_vcd(run: StudioRun) -> str:
     """The wires, registers and results of a run as VCD; OptionError for a run of tokens, which has no wires."""
-    if not isinstance(run.trace, Trace):
+    if not isinstance(run.trace, ClockedTrace):
         raise OptionError("a run of tokens has no waveform; export it for Perfetto")
     return vcd(_signals(run.trace), module=run.mapping.dfg.name)
 
 
-def _signals(trace: Trace) -> Iterator[Signal]:
+def _signals(trace: ClockedTrace) -> Iterator[Signal]:
     """A signal for each row that holds values, within the scope of its tile, and one for each node's results."""
     configuration = trace.compiled.configuration
     arch, dfg = configuration.arch, configuration.dfg
@@ -55,14 +55,14 @@ def _signals(trace: Trace) -> Iterator[Signal]:
             yield Signal(scope="nodes", name=name, width=width, values=results)
 
 
-def run_as_perfetto(run: Run) -> str:
+def run_as_perfetto(run: StudioRun) -> str:
     """The tiles of a run over time: what each issues in which iteration, with its result; or what each unit does."""
     trace = run.trace
-    spans = _issue_spans(trace) if isinstance(trace, Trace) else trace.spans()
+    spans = _issue_spans(trace) if isinstance(trace, ClockedTrace) else trace.spans()
     return perfetto(spans, process=f"{run.mapping.dfg.name} on {run.mapping.arch.name}")
 
 
-def _issue_spans(trace: Trace) -> Iterator[Span]:
+def _issue_spans(trace: ClockedTrace) -> Iterator[Span]:
     """A span for each firing of each issue slot."""
     configuration = trace.compiled.configuration
     arch, dfg = configuration.arch, configuration.dfg

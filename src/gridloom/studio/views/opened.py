@@ -85,7 +85,7 @@ class Refused:
     command: str = ""
 
 
-def opened(
+def open_mapping(
     mapping: Mapping,
     name: str,
     *,

@@ -15,7 +15,7 @@ from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.points import figures
 from gridloom.explore.space import OBJECTIVES
 from gridloom.flow.inputs import read_arch
-from gridloom.run import Row, Store, canonical_json
+from gridloom.run import Store, StoredRow, canonical_json
 
 #: Rows that the page shows, and arrays that are priced.
 MOST_ROWS: Final = 5000
@@ -57,7 +57,7 @@ def rows_of(path: Path, allowed: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
-def row_of(path: Path, key: str) -> Row:
+def row_of(path: Path, key: str) -> StoredRow:
     """One row of a store; OptionError where it is not there."""
     with Store(path, readonly=True) as store:
         row = store.get(key)
@@ -66,13 +66,13 @@ def row_of(path: Path, key: str) -> Row:
     return row
 
 
-def _parameters(row: Row) -> Mapping[str, Any]:
+def _parameters(row: StoredRow) -> Mapping[str, Any]:
     """What a row was asked."""
     asked = row.asked.get("parameters") if isinstance(row.asked, dict) else None
     return asked if isinstance(asked, dict) else {}
 
 
-def _shown(row: Row) -> dict[str, Any]:
+def _shown(row: StoredRow) -> dict[str, Any]:
     """A row as the table shows it."""
     asked = _parameters(row)
     value = row.value if isinstance(row.value, dict) else {}

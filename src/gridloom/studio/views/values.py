@@ -23,7 +23,7 @@ from gridloom.mapping.configuration import configure
 from gridloom.mapping.model import Mapping
 from gridloom.sim.slot_code import SlotCode
 from gridloom.sim.stimulus import stimulus_for
-from gridloom.sim.trace.clocked import Trace, record
+from gridloom.sim.trace.clocked import ClockedTrace, record
 
 #: Iterations that a run of the studio has at most, and those it has where nothing is said.
 MOST_ITERATIONS: Final = 10_000
@@ -48,15 +48,15 @@ class OwnTrace(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class StudioRun:
     """A trace with an id, and what it was fed."""
 
     id: str
-    trace: Trace | OwnTrace
+    trace: ClockedTrace | OwnTrace
     mapping: Mapping
 
 
-def run_of(mapping: Mapping, asked: MappingABC[str, Any], name: str = "run") -> Run:
+def run_of(mapping: Mapping, asked: MappingABC[str, Any], name: str = "run") -> StudioRun:
     """Run a mapping as a page asks for it: ``iterations``, ``seed``, and values of the user's own in ``data``.
 
     ``name`` is the id of the run.
@@ -68,12 +68,12 @@ def run_of(mapping: Mapping, asked: MappingABC[str, Any], name: str = "run") -> 
     own = registry.hook_for("traces", mapping.arch)
     if own is not None:
         trace = own(configuration, iterations=min(iterations, _OWN_ITERATIONS), moments=_MOMENTS)
-        return Run(id=name, trace=trace, mapping=mapping)
+        return StudioRun(id=name, trace=trace, mapping=mapping)
     stimulus = readable(mapping.dfg, stimulus_for(mapping.dfg, iterations, seed))
     if data := asked.get("data"):
         stimulus = with_data(mapping.dfg, stimulus, data)
         _check(mapping.dfg, stimulus)
-    return Run(id=name, trace=record(configuration, stimulus, seed=seed), mapping=mapping)
+    return StudioRun(id=name, trace=record(configuration, stimulus, seed=seed), mapping=mapping)
 
 
 def readable(dfg: Dfg, stimulus: Stimulus) -> Stimulus:
@@ -172,9 +172,9 @@ def _check(dfg: Dfg, stimulus: Stimulus) -> None:
 # -- as the page takes it ---------------------------------------------------------------------------------------------
 
 
-def head(run: Run) -> dict[str, Any]:
+def head(run: StudioRun) -> dict[str, Any]:
     """What the page has to know of a run before it asks for words."""
-    if not isinstance(run.trace, Trace):
+    if not isinstance(run.trace, ClockedTrace):
         return {"id": run.id, **run.trace.head()}
     trace = run.trace
     compiled, configuration = trace.compiled, trace.compiled.configuration
@@ -202,12 +202,12 @@ def head(run: Run) -> dict[str, Any]:
             str(dfg.index[name]): [decode(dfg.domain, int(word)) for word in words[: trace.stimulus.iterations]]
             for name, words in trace.stimulus.streams.items()
         },
-        "fed": fed(dfg, trace.stimulus),
+        "fed": stimulus_values(dfg, trace.stimulus),
         "wires": [int(Kind.IN), int(Kind.LINK), int(Kind.SWITCH)],
     }
 
 
-def fed(dfg: Dfg, stimulus: Stimulus, most: int = 64) -> dict[str, Any]:
+def stimulus_values(dfg: Dfg, stimulus: Stimulus, most: int = 64) -> dict[str, Any]:
     """What a run was fed, as the user may change it: the first values of each stream and array."""
 
     def plain(words: Sequence[int] | Words) -> list[int | float]:
@@ -233,14 +233,14 @@ def _issue(compiled: SlotCode, k: int) -> list[Any]:
     ]  # fmt: skip
 
 
-def words(run: Run, part: str, first: int = 0, count: int = 64) -> bytes:
+def words(run: StudioRun, part: str, first: int = 0, count: int = 64) -> bytes:
     """A part of a trace as little-endian 64-bit words.
 
     ``values`` are rows of ``count`` cycles from ``first`` on, ``results`` all results by firing, ``memory`` the words
     before cycle 0, ``stores`` rows of cycle, word and value. OptionError for another name.
     """
     trace = run.trace
-    if not isinstance(trace, Trace):
+    if not isinstance(trace, ClockedTrace):
         raise OptionError("a run of tokens has no words")
     parts = {"values": trace.values[max(first, 0) : max(first, 0) + min(max(count, 0), 4096)],
              "results": trace.results, "memory": trace.memory, "stores": trace.stores}  # fmt: skip

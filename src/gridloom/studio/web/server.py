@@ -57,7 +57,7 @@ class Plain(JSONResponse):
         return plain_json(content)
 
 
-class Work:
+class WorkerThreads:
     """A few threads for questions that take time; what does not fit in is refused at once."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ def create_app(session: Session, *, token: str, port: int) -> Guard:
     app = FastAPI(
         title="gridloom studio", docs_url=None, redoc_url=None, openapi_url=None, default_response_class=Plain
     )
-    work, events = Work(), Events()
+    work, events = WorkerThreads(), Events()
     session.tell = events.tell
     _refusals(app)
     _pages(app)
@@ -165,7 +165,7 @@ def _pages(app: FastAPI) -> None:
         return Response(status_code=404) if found is None else Response(found[0], media_type=found[1])
 
 
-def _questions(app: FastAPI, session: Session, work: Work) -> None:
+def _questions(app: FastAPI, session: Session, work: WorkerThreads) -> None:
     """What the page asks without changing anything."""
 
     @app.get("/api/hello")
@@ -213,7 +213,7 @@ def _questions(app: FastAPI, session: Session, work: Work) -> None:
         return session.jobs.get(name).frames
 
 
-def _changes(app: FastAPI, session: Session, work: Work) -> None:
+def _changes(app: FastAPI, session: Session, work: WorkerThreads) -> None:
     """What the page does."""
 
     @app.post("/api/map")
@@ -250,7 +250,7 @@ def _changes(app: FastAPI, session: Session, work: Work) -> None:
         return await work(lambda: session.open_row(asked))
 
 
-def _runs(app: FastAPI, session: Session, work: Work) -> None:
+def _runs(app: FastAPI, session: Session, work: WorkerThreads) -> None:
     """Runs and their words."""
 
     @app.post("/api/run/{key}")

@@ -39,7 +39,7 @@ TARGET: Final = Target(
             "a rule for each operation, the peak rate of each link",
         ),
         "tuned": Entry(
-            "gridloom.targets.dataflow.costs.tuned:tuned", "rules whose numbers were fitted to measurements"
+            "gridloom.targets.dataflow.costs.tuned:tuned_cost", "rules whose numbers were fitted to measurements"
         ),
         "wirelength": Entry("gridloom.targets.dataflow.costs.wirelength:wirelength", "the mean length of the routes"),
         "bottleneck": Entry(
@@ -52,10 +52,10 @@ TARGET: Final = Target(
             "gridloom.targets.dataflow.costs.closed_form:closed_form", "the slowest round trip of packets decides"
         ),
         "learned": Entry(
-            "gridloom.targets.dataflow.learned.inference:learned", "boosted trees, trained on simulations"
+            "gridloom.targets.dataflow.learned.inference:learned_cost", "boosted trees, trained on simulations"
         ),
         "simulated": Entry(
-            "gridloom.targets.dataflow.costs.simulated:simulated", "every decision is measured by simulation"
+            "gridloom.targets.dataflow.costs.simulated:simulated_cost", "every decision is measured by simulation"
         ),
     },
     networks={

@@ -33,23 +33,23 @@ _NEVER = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class GridBound:
     """A lower bound: a figure that no mapping is below, and why."""
 
     value: int
     reason: str
 
 
-def wirelength_bound(dfg: Dfg, arch: Arch) -> Bound:
+def wirelength_bound(dfg: Dfg, arch: Arch) -> GridBound:
     """The larger of the parity and the degree bound."""
     return max(parity_bound(dfg, arch), degree_bound(dfg, arch), key=lambda bound: bound.value)
 
 
-def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
+def parity_bound(dfg: Dfg, arch: Arch) -> GridBound:
     """Edges of an even number of hops that the colours of a bipartite grid force; 0 on grids with odd cycles."""
     sizes = _tile_colours(arch)
     if sizes is None:
-        return Bound(0, f"{arch.name} is not a grid of two colours")
+        return GridBound(0, f"{arch.name} is not a grid of two colours")
     graph = _Partners.of(dfg, arch)
     cost = np.zeros(1, dtype=np.int64)
     odd = 0
@@ -61,15 +61,15 @@ def parity_bound(dfg: Dfg, arch: Arch) -> Bound:
     fits = [int(cost[k]) for k in range(count + 1) if k <= sizes[0] and count - k <= sizes[1]]
     least = min(fits, default=_NEVER)
     if least >= _NEVER:
-        return Bound(0, f"{count} nodes do not fit on {arch.name}")
+        return GridBound(0, f"{count} nodes do not fit on {arch.name}")
     if least == 0:
-        return Bound(0, "a colouring of the graph fits the colours of the grid")
+        return GridBound(0, "a colouring of the graph fits the colours of the grid")
     if odd:
-        return Bound(least, f"{odd} odd cycles without a common edge on a grid of two colours")
-    return Bound(least, f"the parts of the graph do not fit on {sizes[0]} and {sizes[1]} tiles of two colours")
+        return GridBound(least, f"{odd} odd cycles without a common edge on a grid of two colours")
+    return GridBound(least, f"the parts of the graph do not fit on {sizes[0]} and {sizes[1]} tiles of two colours")
 
 
-def degree_bound(dfg: Dfg, arch: Arch) -> Bound:
+def degree_bound(dfg: Dfg, arch: Arch) -> GridBound:
     """Edges that find no neighbouring tile, if the nodes with most partners sit on the tiles with most neighbours.
 
     A sum over nodes that counts each edge at most twice is halved. Costs a sort of nodes and tiles.
@@ -84,11 +84,11 @@ def degree_bound(dfg: Dfg, arch: Arch) -> Bound:
     # Sorted against sorted is the assignment with the least excess; an edge is in excess at two nodes at most.
     excess = sum(max(0, have - room) for have, room in zip(partners, neighbours))
     if excess == 0:
-        return Bound(0, "every node may sit on a tile with as many neighbours as it has partners")
-    return Bound((excess + 1) // 2, f"{excess} partners of nodes more than neighbours of tiles")
+        return GridBound(0, "every node may sit on a tile with as many neighbours as it has partners")
+    return GridBound((excess + 1) // 2, f"{excess} partners of nodes more than neighbours of tiles")
 
 
-def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
+def latency_bound(dfg: Dfg, arch: Arch) -> GridBound:
     """Cycles to the last result if every edge is one hop; edges of later iterations do not count."""
     placed = [dfg.op_class(node.id) not in arch.free for node in dfg.nodes]
     ready = [0] * len(dfg.nodes)
@@ -103,10 +103,10 @@ def latency_bound(dfg: Dfg, arch: Arch) -> Bound:
             target = dfg.index[edge.target]
             if edge.kind == "data" and edge.distance == 0:
                 ready[target] = max(ready[target], done + arch.link_cycles)
-    return Bound(last, "the longest path of operations")
+    return GridBound(last, "the longest path of operations")
 
 
-def fifo_bound(dfg: Dfg, arch: Arch) -> Bound:
+def fifo_bound(dfg: Dfg, arch: Arch) -> GridBound:
     """The least depth of the deepest FIFO with which links suffice: what waits less in FIFOs waits in longer wires.
 
     Depths are tried from 0 on; each costs a minimum-cost flow. 0 where the readers alone take too many links.
@@ -115,13 +115,13 @@ def fifo_bound(dfg: Dfg, arch: Arch) -> Bound:
     deepest = 0
     least = least_links(dfg, arch, _NEVER >> 1)
     if least > room:
-        return Bound(0, f"{least} links for all readers do not fit on {arch.name}")
+        return GridBound(0, f"{least} links for all readers do not fit on {arch.name}")
     while (needed := least_links(dfg, arch, deepest)) > room:
         deepest += 1
     if deepest == 0:
-        return Bound(0, f"{needed} links would do without any FIFO, of {room}")
+        return GridBound(0, f"{needed} links would do without any FIFO, of {room}")
     short = least_links(dfg, arch, deepest - 1)
-    return Bound(deepest, f"FIFOs of at most {deepest - 1} need {short} links, of {room}")
+    return GridBound(deepest, f"FIFOs of at most {deepest - 1} need {short} links, of {room}")
 
 
 def least_links(dfg: Dfg, arch: Arch, fifo: int) -> int:

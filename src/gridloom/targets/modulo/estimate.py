@@ -7,7 +7,7 @@ from typing import Any
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, IiEstimator, check_modulo
 
 check = check_modulo
@@ -15,7 +15,7 @@ check = check_modulo
 
 def judge(name: str, dfg: Dfg, arch: Arch) -> IiEstimator:
     """Return the estimator of a name; ``auto`` is the learned one where it was trained."""
-    refuse_unsuited("modulo", dfg, arch)
+    check_suits("modulo", dfg, arch)
     model = registry.load("models", "initiation")
     counts = name == "bound" or (name == "auto" and not model.trained)
     estimator: IiEstimator = BoundIi() if counts else model.estimator()

@@ -237,7 +237,7 @@ class _Climb:
         return True
 
 
-def columns_needed(lowest: Iterable[int], rows: int) -> int | None:
+def count_columns(lowest: Iterable[int], rows: int) -> int | None:
     """The fewest columns in which the ops that sit in row r or above have room there, for every r; None: too few rows.
 
     ``lowest`` has the ops alone.

@@ -19,7 +19,7 @@ from gridloom.emit.picture import palette
 from gridloom.emit.picture.array_layout import ArrayLayout
 from gridloom.emit.picture.geometry import Point, curve, line, spot
 from gridloom.emit.picture.text import element
-from gridloom.emit.picture.wires import Badge, Piece
+from gridloom.emit.picture.wires import Badge, WirePiece
 
 _N_LANE: Final = 8.0
 _S_LANE: Final = 15.0
@@ -126,7 +126,7 @@ class VpcmaWiring:
         self.arch = details.arch
         self.anchors = Anchors(layout)
 
-    def pieces(self, way: Way) -> Iterable[Piece]:
+    def pieces(self, way: Way) -> Iterable[WirePiece]:
         """Yield one piece from each hop to the next, the first from the producer's output."""
         before = self.arch.resource_index.get(f"{way.source.place}.out", -1)
         for resource, cycle in way.hops:
@@ -135,7 +135,7 @@ class VpcmaWiring:
             if path:
                 # Only the end at an operand has an arrow: one at every switch output would be clutter.
                 head = bool(self.arch.kind[resource] == Kind.IN)
-                yield Piece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
+                yield WirePiece(path, way.signal, resource, (cycle,), (way.route.edge,), head)
             before = resource
 
     def badges(self, way: Way) -> Iterable[Badge]:

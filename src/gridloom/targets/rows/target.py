@@ -46,7 +46,7 @@ TARGET: Final = Target(
     },
     hooks={
         "array_files": {".xml": "gridloom.targets.rows.families.genmap:read_spec"},
-        "rewrites": {"words24": "gridloom.targets.rows.words24.narrowing:narrowed"},
+        "rewrites": {"words24": "gridloom.targets.rows.words24.narrowing:narrow_loop"},
         "wires": {"rows": "gridloom.targets.rows.picture:RowWires"},
         "estimates": {"static": "gridloom.targets.rows.estimate"},
     },

@@ -19,8 +19,8 @@ from gridloom.emit.picture.array import mapping_keys, summary
 from gridloom.emit.picture.geometry import Box, Point, curve, spot
 from gridloom.emit.picture.legend import HEAD, MARGIN, heading, legend
 from gridloom.emit.picture.text import document, element, group, label
-from gridloom.emit.picture.tiles import Look, arrow_heads, badges, heat_label, node, rectangle, wire
-from gridloom.emit.picture.wires import Badge, Piece, merged
+from gridloom.emit.picture.tiles import PictureStyle, arrow_heads, badges, heat_label, node, rectangle, wire
+from gridloom.emit.picture.wires import Badge, WirePiece, merge_pieces
 from gridloom.mapping.model import Instance
 
 _CELL: Final = (74.0, 78.0)
@@ -34,13 +34,13 @@ def spokes_picture(details: Details, *, slot: int | None, live: bool) -> str:
 
     Linear in tiles times slots and in hops.
     """
-    look = Look(live=live)
+    look = PictureStyle(live=live)
     tiles = len(details.arch.tiles)
     width = max(2 * MARGIN + _SIDE + tiles * _CELL[0], 420.0)
     top = HEAD + _FABRIC
     bottom = top + details.ii * _CELL[1]
     wires = [wire_of(details, way, way.target) for way in details.ways if way.hops and way.target is not None]
-    pieces = merged(piece for piece, _ in wires)
+    pieces = merge_pieces(piece for piece, _ in wires)
     body = [
         arrow_heads(details.colours, _PREFIX),
         *heading(f"{details.dfg.name} on {details.arch.name}", summary(details), width),
@@ -76,14 +76,14 @@ def _core(tile: int, slot: int) -> Box:
     return Box(box.x, box.y, 29.0, 20.0)
 
 
-def _faded(text: str, details: Details, piece: Piece, slot: int | None) -> str:
+def _faded(text: str, details: Details, piece: WirePiece, slot: int | None) -> str:
     """A wire, faded where a slot is asked for and none of its readers issues in it."""
     if slot is None or any(details.mapping.instances[k].cycle % details.ii == slot for k in _readers(details, piece)):
         return text
     return element("g", text, opacity="0.16")
 
 
-def _readers(details: Details, piece: Piece) -> list[int]:
+def _readers(details: Details, piece: WirePiece) -> list[int]:
     names = {details.dfg.edges[e].target for e in piece.edges}
     return [k for k, instance in enumerate(details.mapping.instances) if instance.node in names]
 
@@ -178,7 +178,7 @@ def _heat(name: str, cells: dict[int, tuple[float, str]], top: int) -> str:
 # -- what is mapped -------------------------------------------------------------------------------------------------
 
 
-def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
+def _ops(details: Details, slot: int | None, look: PictureStyle) -> list[str]:
     """The ops in their cells with their cycles."""
     parts = []
     for k, (instance, tile) in enumerate(zip(details.mapping.instances, details.instance_tiles)):
@@ -192,7 +192,7 @@ def _ops(details: Details, slot: int | None, look: Look) -> list[str]:
     return parts
 
 
-def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[Badge]]:
+def wire_of(details: Details, way: Way, reader: Instance) -> tuple[WirePiece, list[Badge]]:
     """Return the wire of a route from the cell of its producer to that of its consumer, and the wait at its end.
 
     Links between are not drawn in the table: the piece names the last one, so that pointing at it shows the resource.
@@ -204,7 +204,7 @@ def wire_of(details: Details, way: Way, reader: Instance) -> tuple[Piece, list[B
     links = [r for r, _ in way.hops if details.arch.kind[r] == Kind.LINK]
     operand = int(details.arch.position[resource])
     path, end = _curve(source, target, operand)
-    piece = Piece(path, way.signal, links[-1] if links else resource, (cycle,), (way.route.edge,), head=True)
+    piece = WirePiece(path, way.signal, links[-1] if links else resource, (cycle,), (way.route.edge,), head=True)
     waits = []
     if way.route.fifo:
         waits.append(Badge((end[0], end[1] - 11), str(way.route.fifo), "fifo", way.signal, way.route.edge, cycle))

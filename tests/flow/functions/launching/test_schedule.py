@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridloom.flow.functions.launching.configurations import Loads
-from gridloom.flow.functions.launching.schedule import COMPARISON, NEVER, LaunchRow, LoopCost, Schedule, schedule
+from gridloom.flow.functions.launching.schedule import COMPARISON, NEVER, LaunchRow, LaunchSchedule, LoopCost, schedule
 
 
 def row(loop: int, host: int, array: int, iterations: int = 1, nest: int = -1, refused: str = "") -> LaunchRow:
@@ -17,11 +17,13 @@ def cost(*, counted: bool = True, nest: bool = False, objects: str = "") -> Loop
     return LoopCost(counted=counted, nest=nest, objects=frozenset(objects))
 
 
-def planned(rows: list[LaunchRow], loops: list[LoopCost], words=None, load: int = 10, always: bool = False) -> Schedule:
+def planned(
+    rows: list[LaunchRow], loops: list[LoopCost], words=None, load: int = 10, always: bool = False
+) -> LaunchSchedule:
     return schedule(rows, loops, Loads.whole([load] * len(loops)), words or {}, always=always)
 
 
-def total(rows: list[LaunchRow], loads: Loads, found: Schedule) -> int:
+def total(rows: list[LaunchRow], loads: Loads, found: LaunchSchedule) -> int:
     """All cycles of the launches, counted one by one."""
     cycles, loaded = found.comparisons + found.movement, -1
     for k, (item, on_array) in enumerate(zip(rows, found.on_array)):

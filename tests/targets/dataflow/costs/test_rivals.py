@@ -17,12 +17,12 @@ from gridloom.targets.dataflow.costs.bottleneck import bottleneck
 from gridloom.targets.dataflow.costs.closed_form import closed_form
 from gridloom.targets.dataflow.costs.load import Decisions, Pipeline, Ranged, link_rates, pipeline, rooms
 from gridloom.targets.dataflow.costs.queueing import queueing
-from gridloom.targets.dataflow.costs.tuned import Rules, Tuned, measures, predicted
+from gridloom.targets.dataflow.costs.tuned import RuleCounts, Tuned, measures, predict_efficiency
 from gridloom.targets.dataflow.costs.wirelength import AT_ZERO, PER_HOP, mean_hops, wirelength
 from gridloom.targets.dataflow.learned.inference import MACHINE
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.mappers.route import route
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 
 def lowered(spec: str) -> Pipeline:
@@ -38,7 +38,9 @@ def found() -> Pipeline:
 
 @pytest.fixture(scope="module")
 def decisions(found: Pipeline) -> Decisions:
-    return route(found, Search(found, DataflowConfig(cost="heuristic", chains=6, start="random"), 0).places, aware=True)
+    return route(
+        found, AnnealingChains(found, DataflowConfig(cost="heuristic", chains=6, start="random"), 0).places, aware=True
+    )
 
 
 def test_closed_form_is_room_over_the_round_trip_of_the_worst_flow(found: Pipeline, decisions: Decisions):
@@ -64,11 +66,11 @@ def test_wirelength_is_a_line_through_the_mean_route(found: Pipeline, decisions:
 
 
 def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(found: Pipeline, decisions: Decisions):
-    rules = Rules(unit=1.0, peak=0.5, load=2.0, longest=0.01, mean=0.02, best=0.8)
+    rules = RuleCounts(unit=1.0, peak=0.5, load=2.0, longest=0.01, mean=0.02, best=0.8)
     unit, peak, load, longest, mean = measures(found, decisions)[1]
     expected = 0.8 / (max(1.0, unit, 0.5 * peak, 2.0 * load) * (1 + 0.01 * longest + 0.02 * mean))
     assert Tuned(rules).efficiency(found, decisions)[1] == pytest.approx(expected)
-    assert predicted(measures(found, decisions), rules).shape == (6,)
+    assert predict_efficiency(measures(found, decisions), rules).shape == (6,)
 
 
 @pytest.mark.parametrize(

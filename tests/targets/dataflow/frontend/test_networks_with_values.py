@@ -15,7 +15,7 @@ from gridloom.errors import DfgError, SourceError
 from gridloom.targets.dataflow.frontend.onnx_file import import_file
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork
 from gridloom.targets.dataflow.lowering.lower import lower
-from gridloom.targets.dataflow.lowering.run import run_lowered
+from gridloom.targets.dataflow.lowering.run import run_lowered_program
 from gridloom.targets.dataflow.program.costs import total_flops
 from gridloom.targets.dataflow.program.values import run_values
 
@@ -74,7 +74,7 @@ def test_graph_and_lowered_program_compute_what_torch_computes(name: str, way: s
         arch = build(spec)
         lowered = lower(network.dfg, arch)
         lanes = int(arch.spec.get("lanes", 16))
-        found = run_lowered(network.dfg, lowered, inputs, network.weights, lanes=lanes)
+        found = run_lowered_program(network.dfg, lowered, inputs, network.weights, lanes=lanes)
         assert error(found["output"], expected(name)) < 1e-5
 
 
@@ -83,7 +83,7 @@ def test_products_that_are_merged_with_what_follows_compute_the_same(name: str, 
     network = imported(name, "torch", tmp_path)
     lowered = lower(network.dfg, build("rdu:8x8,lanes=4"), merge="products")
     assert any(stage.kind == "gemm" and len(stage.ops) > 1 for part in lowered.sections for stage in part.stages)
-    found = run_lowered(network.dfg, lowered, fed(name, network), network.weights, lanes=4)
+    found = run_lowered_program(network.dfg, lowered, fed(name, network), network.weights, lanes=4)
     assert error(found["output"], expected(name)) < 1e-5
 
 
@@ -126,7 +126,7 @@ def test_stage_that_reads_what_nothing_brings_is_refused(tmp_path: Path):
     stages = tuple(replace(s, inputs=()) if s is stage else s for s in section.stages)
     broken = replace(lowered, sections=(replace(section, stages=stages),))
     with pytest.raises(DfgError, match="which none of its inputs brings"):
-        run_lowered(network.dfg, broken, fed("llama", network), network.weights, lanes=16)
+        run_lowered_program(network.dfg, broken, fed("llama", network), network.weights, lanes=16)
 
 
 def test_built_in_networks_have_no_values():
@@ -181,5 +181,5 @@ def test_whole_resnet_18_computes_what_torch_computes(way: str, tmp_path: Path):
     given = {name: inputs[0].numpy()}
     assert error(run_values(network.dfg, given, network.weights)["output"], wanted) < 1e-5
     lowered = lower(network.dfg, build("rdu:16x8"))
-    found = run_lowered(network.dfg, lowered, given, network.weights, lanes=16)
+    found = run_lowered_program(network.dfg, lowered, given, network.weights, lanes=16)
     assert error(found["output"], wanted) < 1e-5

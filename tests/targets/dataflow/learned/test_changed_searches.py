@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.learned import changed_searches, data, model
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
@@ -15,17 +15,17 @@ CHANGED: tuple[data.Era, ...] = ("router", "array", "arbiter")
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkFolder:
     pytest.importorskip("sklearn")
     monkeypatch.setattr(data, "graphs", lambda: [SMALL, ("gemm", {"inner": 96, "columns": 64})])
     monkeypatch.setattr(changed_searches, "SUBJECTS", (SMALL,))
-    work = Work(folder=tmp_path, jobs=1)
+    work = WorkFolder(folder=tmp_path, jobs=1)
     for era in ("present", *CHANGED):
         model.MODEL.make_data(model.CostModelConfig(era=era, decisions=32), work)
     return work
 
 
-def test_every_state_is_searched_by_every_cost_model(work: Work, monkeypatch: pytest.MonkeyPatch):
+def test_every_state_is_searched_by_every_cost_model(work: WorkFolder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(changed_searches, "FULL_SPEED", 2.0)
     config = model.CostModelConfig(report="changes", decisions=32, seconds=0.02, seeds=2)
     rows = {row["era"]: row for row in model.MODEL.evaluate(config, work)["rows"]}
@@ -39,7 +39,7 @@ def test_every_state_is_searched_by_every_cost_model(work: Work, monkeypatch: py
     assert rows["present"]["learned"] == rows["present"]["again"]
 
 
-def test_section_at_full_speed_from_the_start_is_not_searched(work: Work, monkeypatch: pytest.MonkeyPatch):
+def test_section_at_full_speed_from_the_start_is_not_searched(work: WorkFolder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(changed_searches, "FULL_SPEED", 0.0)
     config = model.CostModelConfig(report="changes", decisions=32, seconds=0.02, seeds=1)
     row = model.MODEL.evaluate(config, work)["rows"][0]
@@ -53,4 +53,6 @@ def test_routes_and_simulator_are_those_of_the_state():
     found = {era: changed_searches._reached(pipeline, era, rule, 4, 0) for era in ("present", "arbiter")}
     places = changed_searches._searched(pipeline, "present", rule, 4, 0).finalists()[0][:1]
     for era, value in found.items():
-        assert value == pytest.approx(data.measured(pipeline, data.routed(pipeline, places, era), era)[0])
+        assert value == pytest.approx(
+            data.measure_decisions(pipeline, data.route_places(pipeline, places, era), era)[0]
+        )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.learned import data
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
@@ -20,7 +20,7 @@ def test_a_model_trained_again_fits_the_tool_chain_it_was_trained_on(tmp_path: P
     monkeypatch.setattr(data, "graphs", lambda: [SMALL])
     held_out = [("gemm", {"inner": 64, "columns": 96}), ("mlp", {"width": 64, "layers": 2})]
     monkeypatch.setattr(data, "held_out_graphs", lambda: held_out)
-    work = Work(folder=tmp_path, jobs=1)
+    work = WorkFolder(folder=tmp_path, jobs=1)
     for era in data.ERAS:
         model.MODEL.make_data(model.CostModelConfig(era=era, decisions=48), work)
     config = model.CostModelConfig(report="adaptivity", decisions=48, epochs=40, folds=2)

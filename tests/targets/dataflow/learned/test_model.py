@@ -11,19 +11,19 @@ from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.boosted import Forest, to_arrays
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.costs.load import Guide
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.features import EDGE_FEATURES, POOLED
 from gridloom.targets.dataflow.learned.inference import PREFIX, LearnedCostModel, inputs
-from gridloom.targets.dataflow.learned.trees import pooled
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.learned.trees import pool_features
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 torch = pytest.importorskip("torch")
 
 from gridloom.targets.dataflow.learned import model, rivals, training  # noqa: E402
 from gridloom.targets.dataflow.learned.samples import GraphSamples, by_graph  # noqa: E402
-from gridloom.targets.dataflow.learned.torch_models import Graph, Regressor  # noqa: E402
+from gridloom.targets.dataflow.learned.torch_models import PipelineTensors, Regressor  # noqa: E402
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
 
@@ -34,7 +34,7 @@ def pipeline() -> data.Pipeline:
 
 
 def random_places(found: data.Pipeline, count: int, seed: int = 0) -> np.ndarray:
-    return Search(found, DataflowConfig(cost="heuristic", chains=count, start="random"), seed).places
+    return AnnealingChains(found, DataflowConfig(cost="heuristic", chains=count, start="random"), seed).places
 
 
 def stump(tmp_path: Path, low: float, high: float, dead: float = 0.0) -> Path:
@@ -51,7 +51,7 @@ def stump(tmp_path: Path, low: float, high: float, dead: float = 0.0) -> Path:
 
 
 def test_trees_correct_the_formula(tmp_path: Path, pipeline: data.Pipeline):
-    decisions = data.routed(pipeline, random_places(pipeline, 8), "present")
+    decisions = data.route_places(pipeline, random_places(pipeline, 8), "present")
     formula = registry.load("costs", "queueing")().efficiency(pipeline, decisions)
     found = LearnedCostModel(stump(tmp_path, -0.3, 0.2, dead=0.1)).efficiency(pipeline, decisions)
     assert formula.min() < 0.4 < formula.max()
@@ -63,7 +63,7 @@ def test_what_trees_see_is_pooled_over_flows():
     random = np.random.default_rng(3)
     edges = random.random((3, 20, len(EDGE_FEATURES))).astype(np.float32)
     speeds = np.array([[0.5, 0.6], [0.4, 0.4], [0.9, 1.0]], dtype=np.float32)
-    seen = pooled(edges, speeds)
+    seen = pool_features(edges, speeds)
     column = {name: k for k, name in enumerate(POOLED)}
     assert seen.shape == (3, len(POOLED)) and len(column) == len(POOLED)
     late, used, trip = (EDGE_FEATURES.index(name) for name in ("late", "used", "trip"))
@@ -83,13 +83,13 @@ def test_what_trees_see_is_pooled_over_flows():
 
 def test_with_fewer_flows_than_ranks_the_least_flow_takes_their_place():
     edges = np.array([[[0.2] * len(EDGE_FEATURES), [0.7] * len(EDGE_FEATURES)]], dtype=np.float32)
-    seen = dict(zip(POOLED, pooled(edges, np.ones((1, 2), dtype=np.float32))[0]))
+    seen = dict(zip(POOLED, pool_features(edges, np.ones((1, 2), dtype=np.float32))[0]))
     assert [seen[name, "pace"] for name in ("largest", "2nd", "16th")] == pytest.approx([0.7, 0.2, 0.2])
 
 
 def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path, pipeline: data.Pipeline):
     learned = LearnedCostModel(stump(tmp_path, -0.3, 0.2))
-    decisions = data.routed(pipeline, random_places(pipeline, 4), "present")
+    decisions = data.route_places(pipeline, random_places(pipeline, 4), "present")
     flows = registry.load("costs", "bottleneck")().flows(pipeline, decisions)
     assert isinstance(learned, Guide)
     expected = learned.efficiency(pipeline, decisions) + flows.mean(axis=1)
@@ -98,7 +98,7 @@ def test_a_search_is_told_the_prediction_and_the_mean_over_flows(tmp_path: Path,
 
 @pytest.mark.parametrize("dead", [0.01, 0.02])
 def test_small_corrections_are_none(tmp_path: Path, pipeline: data.Pipeline, dead: float):
-    decisions = data.routed(pipeline, random_places(pipeline, 4), "present")
+    decisions = data.route_places(pipeline, random_places(pipeline, 4), "present")
     formula = registry.load("costs", "queueing")().efficiency(pipeline, decisions).astype(np.float32)
     found = LearnedCostModel(stump(tmp_path, -0.01, 0.009, dead)).efficiency(pipeline, decisions)
     assert np.array_equal(found, formula)
@@ -115,12 +115,12 @@ def test_weights_of_another_model_are_refused(tmp_path: Path):
 
 def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
     found = data.graph_pipeline("mlp", (("layers", 3), ("width", 448)), "present")
-    search = Search(found, DataflowConfig(cost="heuristic", chains=8), 0)
+    search = AnnealingChains(found, DataflowConfig(cost="heuristic", chains=8), 0)
     search.shorten()
     shaken, units = search.places.copy(), np.flatnonzero(found.unit_kind == 0)
     shaken[:, units[:2]] = shaken[:, units[:2][::-1]]
     learned = registry.load("costs", "learned")()
-    near, far = (data.routed(found, places, "present") for places in (search.places, shaken))
+    near, far = (data.route_places(found, places, "present") for places in (search.places, shaken))
     better, worse = learned.preference(found, near), learned.preference(found, far)
     # Where both have time to spare the price of wire decides.
     assert np.all(better >= worse - 1e-6)
@@ -130,13 +130,15 @@ def test_on_a_step_of_the_prediction_shorter_ways_are_still_preferred():
 def test_a_decision_scores_the_same_alone_and_in_a_batch(tmp_path: Path, pipeline: data.Pipeline):
     learned = LearnedCostModel(stump(tmp_path, -0.3, 0.2))
     places = random_places(pipeline, 5)
-    together = learned.efficiency(pipeline, data.routed(pipeline, places, "present"))
-    alone = [learned.efficiency(pipeline, data.routed(pipeline, places[k : k + 1], "present"))[0] for k in range(5)]
+    together = learned.efficiency(pipeline, data.route_places(pipeline, places, "present"))
+    alone = [
+        learned.efficiency(pipeline, data.route_places(pipeline, places[k : k + 1], "present"))[0] for k in range(5)
+    ]
     assert together == pytest.approx(alone, abs=1e-6)
 
 
 def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
-    decisions = data.routed(pipeline, random_places(pipeline, 1), "present")
+    decisions = data.route_places(pipeline, random_places(pipeline, 1), "present")
     edges = inputs(pipeline, decisions).edges[0]
     start, links = decisions.routes(0)
     column = {name: k for k, name in enumerate(EDGE_FEATURES)}
@@ -158,9 +160,9 @@ def test_features_count_hops_loads_and_sharers(pipeline: data.Pipeline):
 
 @pytest.mark.parametrize("variant", ["algorithm", "text", "sharing"])
 def test_every_variant_has_a_use_for_its_edges_unless_they_are_left_out(pipeline: data.Pipeline, variant: str):
-    decisions = data.routed(pipeline, random_places(pipeline, 2), "present")
+    decisions = data.route_places(pipeline, random_places(pipeline, 2), "present")
     seen = [torch.as_tensor(values) for values in inputs(pipeline, decisions)]
-    graph = Graph.of(pipeline)
+    graph = PipelineTensors.of(pipeline)
     torch.manual_seed(0)
     with torch.no_grad():
         full = Regressor(variant, "nothing")(graph, *seen)
@@ -182,7 +184,7 @@ def test_a_job_gives_the_same_row_again_and_labels_are_measured():
     first, second = data.sample(asked), data.sample(asked)
     assert first == second
     found = data.graph_pipeline(SMALL[0], tuple(sorted(SMALL[1].items())), "present")
-    decisions = data.routed(found, np.array(first["places"]), "present")
+    decisions = data.route_places(found, np.array(first["places"]), "present")
     assert registry.load("costs", "simulated")().efficiency(found, decisions) == pytest.approx(
         first["labels"], abs=1e-6
     )
@@ -200,7 +202,7 @@ def test_first_jobs_are_of_all_families_and_a_round_is_of_all_graphs():
 def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     listed = [SMALL, ("gemm", {"inner": 64, "columns": 128})]
     monkeypatch.setattr(data, "graphs", lambda: listed)
-    work = Work(folder=tmp_path, jobs=1)
+    work = WorkFolder(folder=tmp_path, jobs=1)
     config = model.CostModelConfig(decisions=128, folds=2)
     made = model.MODEL.make_data(config, work)
     assert (made["computed"], made["failed"], made["decisions"]) == (8, 0, 128)
@@ -208,20 +210,20 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
     report = model.MODEL.train(config, work)
     assert report["decisions"] == 128
     assert report["cross_validation"]["spearman"] > 0.5
-    judged = model.judged(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
+    judged = model.judge_models(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
     assert judged["learned"]["relative_error"] < judged["heuristic"]["relative_error"]
 
 
 def test_training_without_data_says_how_to_make_it(tmp_path: Path):
     with pytest.raises(OptionError, match="make it with `gridloom train cost-model --make-data`"):
-        model.MODEL.train(model.CostModelConfig(), Work(folder=tmp_path))
+        model.MODEL.train(model.CostModelConfig(), WorkFolder(folder=tmp_path))
 
 
 def test_shipped_weights_rank_a_graph_they_have_not_seen():
     asked = {"family": "mlp", "graph": {"width": 320, "layers": 2}, "era": "present", "seed": 1}
     row = data.sample(asked)
     found = data.graph_pipeline("mlp", (("layers", 2), ("width", 320)), "present")
-    decisions = data.routed(found, np.array(row["places"]), "present")
+    decisions = data.route_places(found, np.array(row["places"]), "present")
     labels = np.array(row["labels"])
     learned = registry.load("costs", "learned")().efficiency(found, decisions)
     assert np.abs(learned - labels).mean() < 0.05
@@ -229,7 +231,7 @@ def test_shipped_weights_rank_a_graph_they_have_not_seen():
 
 
 def test_shipped_weights_are_small_and_have_a_card():
-    path = weights.shipped("cost-model")
+    path = weights.weights_path("cost-model")
     assert path.stat().st_size < 2_000_000
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert str(weights.load(path)[1]["data"]) in card
@@ -239,7 +241,7 @@ def test_shipped_weights_are_small_and_have_a_card():
 def decisions() -> list[GraphSamples]:
     family, graph = SMALL
     row = data.sample({"family": family, "graph": graph, "era": "present", "seed": 1})
-    made = data.Sample(
+    made = data.DecisionSample(
         family=family, graph=tuple(sorted(graph.items())), era="present",
         places=np.array(row["places"]), labels=np.array(row["labels"]),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.random_guides import RoundTripGuide, random_guide
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 
 @pytest.fixture
@@ -16,12 +16,12 @@ def pipeline() -> data.Pipeline:
 
 
 def test_round_trips_tell_short_ways_from_random_ones(pipeline: data.Pipeline):
-    short = Search(pipeline, DataflowConfig(cost="heuristic", chains=4), 0)
+    short = AnnealingChains(pipeline, DataflowConfig(cost="heuristic", chains=4), 0)
     random_places = short.places.copy()
     short.shorten()
     guide = RoundTripGuide(power=2.0, peaks=0.5)
-    good = guide.efficiency(pipeline, data.routed(pipeline, short.places, "present"))
-    poor = guide.efficiency(pipeline, data.routed(pipeline, random_places, "present"))
+    good = guide.efficiency(pipeline, data.route_places(pipeline, short.places, "present"))
+    poor = guide.efficiency(pipeline, data.route_places(pipeline, random_places, "present"))
     assert good.min() > poor.max()
     assert poor.min() > 0
     assert good.max() < 1

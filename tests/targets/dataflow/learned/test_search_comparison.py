@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridloom import registry
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned import search_comparison as searches
 from gridloom.targets.dataflow.lowering.lower import lower
@@ -33,16 +33,16 @@ def test_parts_of_a_network_cover_all_its_sections():
 
 def test_searches_are_compared_with_the_best_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
-    report = searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2)
+    report = searches.compare(WorkFolder(folder=tmp_path), seconds=0.05, seeds=2)
     row = report["rows"][0]
     assert row["network"] == "gemm,inner=64,columns=64"
     assert row["best_known"] >= max(*row["seeds"]["heuristic"], *row["seeds"]["learned"])
     assert row["gain"] == pytest.approx(row["learned"] / row["heuristic"] - 1, abs=1e-3)
-    assert searches.compare(Work(folder=tmp_path), seconds=0.05, seeds=2, subjects="mlp")["rows"] == []
+    assert searches.compare(WorkFolder(folder=tmp_path), seconds=0.05, seeds=2, subjects="mlp")["rows"] == []
 
 
 def test_a_network_takes_as_long_as_its_sections_together(pipeline: data.Pipeline):
-    listed = [searches.Part(pipeline=pipeline, blocks=n, section=k) for k, n in enumerate((1, 3))]
+    listed = [searches.NetworkSection(pipeline=pipeline, blocks=n, section=k) for k, n in enumerate((1, 3))]
     results = [
         {"section": k, "heuristic": [0.5, 0.5], "learned": [value, value], "best_known": 1.0, "moves": {}}
         for k, value in enumerate((0.5, 1.0))
@@ -60,7 +60,7 @@ def test_rivals_are_compared_on_equal_terms(
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
     monkeypatch.setattr(searches, "RIVALS", ("wirelength", "queueing"))
     monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
-    report = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2, array=array)
+    report = searches.compare_rivals(WorkFolder(folder=tmp_path), seconds=0.02, seeds=2, array=array)
     (row,) = report["rows"]
     assert report["judge"] == judge
     assert (row["sections"], row["of"]) == (1, 1)
@@ -73,7 +73,7 @@ def test_rivals_are_compared_on_equal_terms(
 def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
     monkeypatch.setattr(searches, "FULL_SPEED", 0.0)
-    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
+    (row,) = searches.compare_rivals(WorkFolder(folder=tmp_path), seconds=0.02, seeds=2)["rows"]
     assert row["at_full_speed"] == 1
     assert row["learned"] == row["start"]
 
@@ -81,13 +81,13 @@ def test_section_at_full_speed_from_the_start_is_not_searched(tmp_path: Path, mo
 def test_cost_models_may_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
     monkeypatch.setattr(searches, "FULL_SPEED", 2.0)
-    (row,) = searches.compare_rivals(Work(folder=tmp_path), seconds=0.02, seeds=1, costs="tuned")["rows"]
+    (row,) = searches.compare_rivals(WorkFolder(folder=tmp_path), seconds=0.02, seeds=1, costs="tuned")["rows"]
     assert set(row["moves"]) == {"tuned"}
 
 
 def test_judges_choose_among_the_same_finalists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
-    report = searches.compare_judges(Work(folder=tmp_path), seconds=0.02, seeds=2, start="random")
+    report = searches.compare_judges(WorkFolder(folder=tmp_path), seconds=0.02, seeds=2, start="random")
     (row,) = report["rows"]
     assert row["any"] <= row["best"]
     assert all(0 < row[name] <= row["best"] for name in searches.JUDGES)

@@ -13,8 +13,8 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.lowering.lower import Section, lower
-from gridloom.targets.dataflow.lowering.stages import Fabric, Stage
-from gridloom.targets.dataflow.lowering.units import Stream, Units
+from gridloom.targets.dataflow.lowering.stages import Stage, UnitFabric
+from gridloom.targets.dataflow.lowering.units import SectionUnits, Stream
 from gridloom.targets.dataflow.program.costs import total_flops
 from gridloom.targets.dataflow.rates import edge_tokens, repetitions
 
@@ -143,7 +143,7 @@ def test_what_does_not_fit_alone_says_what_is_missing():
 
 
 def test_operands_of_a_weight_gradient_meet_at_one_level(arch: Arch):
-    units = Units(Fabric.of(arch))
+    units = SectionUnits(UnitFabric.of(arch))
     stage = Stage(id="grad", kind="weight_grad", inputs=(), ops=("grad",), vectors=64, flops=0, inner=32, columns=32)
     narrow = Stream((("narrow", 48),), 0)
     wide = Stream(tuple((f"wide{k}", 4) for k in range(12)), 0)

@@ -27,7 +27,7 @@ from gridloom.mapping import Mapping, configure
 from gridloom.search.budget import Budget
 from gridloom.sim import simulate
 from gridloom.targets.dataflow.families.rdu import RduParameters
-from gridloom.targets.dataflow.machine.cold import ColdFigures, ColdStart, passes, section_program
+from gridloom.targets.dataflow.machine.cold import ColdStart, ColdStartFigures, passes, section_program
 from gridloom.targets.dataflow.machine.measure import Measurement, Meter
 from gridloom.targets.dataflow.machine.run import simulate_elastic
 from gridloom.targets.dataflow.mappers.dataflow import dataflow
@@ -40,7 +40,7 @@ def on_packets(mapping: Mapping, start: ColdStart) -> Measurement:
     return meter.measure(*routes(mapping, meter), cold=start)
 
 
-def cold(mapping: Mapping, **given: object) -> ColdFigures:
+def cold(mapping: Mapping, **given: object) -> ColdStartFigures:
     """The figures of a cold start, in which both simulators agree, and whose values are right."""
     start = ColdStart(**given)  # type: ignore[arg-type]
     found = on_packets(mapping, start).cold
@@ -319,7 +319,7 @@ def layers(rates: Rates, arch: str, seed: int) -> Mapping:
     return mapping
 
 
-def agree(mapping: Mapping, start: ColdStart) -> ColdFigures | None:
+def agree(mapping: Mapping, start: ColdStart) -> ColdStartFigures | None:
     """Both simulators give the same figures, and the values are right; or both come to a deadlock."""
     found = on_packets(mapping, start)
     verdict = simulate_elastic(configure(mapping), cold=start)

@@ -17,7 +17,7 @@ from gridloom.targets.dataflow.costs.load import Decisions, Floats, Pipeline, li
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.mappers.dataflow import dataflow
 from gridloom.targets.dataflow.mappers.route import grid, route
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 from gridloom.verify import legal
 
 
@@ -136,7 +136,7 @@ def test_too_few_units_are_counted(arch: Arch, mlp: Dfg):
 
 def test_routes_join_units_and_only_their_corners(arch: Arch, mlp: Dfg):
     found = pipeline(mlp, arch)
-    search = Search(found, DataflowConfig(cost="heuristic", chains=4, start="random"), 1)
+    search = AnnealingChains(found, DataflowConfig(cost="heuristic", chains=4, start="random"), 1)
     decisions = route(found, search.places)
     resources, ends = grid(arch).resources, {r: (a, b) for a, b, r in arch.links}
     for k in range(4):
@@ -152,7 +152,7 @@ def test_routes_join_units_and_only_their_corners(arch: Arch, mlp: Dfg):
 
 def test_aware_routes_load_the_worst_link_less(arch: Arch):
     found = pipeline(units(arch, "ffn", width=128), arch)
-    places = Search(found, DataflowConfig(cost="heuristic", chains=16, start="random"), 1).places
+    places = AnnealingChains(found, DataflowConfig(cost="heuristic", chains=16, start="random"), 1).places
     routed = [route(found, places, aware=how) for how in (True, False)]
     aware, ordered = (link_rates(found, decisions, found.rate).max(axis=1).mean() for decisions in routed)
     assert aware < ordered
@@ -161,7 +161,7 @@ def test_aware_routes_load_the_worst_link_less(arch: Arch):
 def test_heuristic_prefers_short_uncongested_routes(arch: Arch, mlp: Dfg):
     found = pipeline(mlp, arch)
     model = registry.load("costs", "heuristic")()
-    search = Search(found, DataflowConfig(cost="heuristic", chains=16, start="short"), 1)
+    search = AnnealingChains(found, DataflowConfig(cost="heuristic", chains=16, start="short"), 1)
     far = model.efficiency(found, route(found, search.places)).mean()
     search.run(Budget(effort=16).start())
     near = model.efficiency(found, route(found, search.places)).mean()

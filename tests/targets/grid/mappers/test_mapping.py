@@ -6,18 +6,18 @@ import numpy as np
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import to_failure
 from gridloom.targets.grid.mappers.problem import build_problem
-from gridloom.targets.grid.mappers.route.pathfinder import Routes
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes
 
 
 def test_edges_without_a_way_are_not_called_links_that_are_fought_over(triangle: Dfg):
     problem = build_problem(triangle, build("mesh:3x3"))
     way = np.full((3, 4), -1, dtype=np.int32)
     used = np.zeros(problem.links.count, dtype=np.int32)
-    routes = Routes(way, np.zeros(3, dtype=np.int32), used, 0, 2)
-    candidate = Candidate((0,), np.arange(3, dtype=np.int32), routes, None, 0)
+    routes = GridRoutes(way, np.zeros(3, dtype=np.int32), used, 0, 2)
+    candidate = PlacementCandidate((0,), np.arange(3, dtype=np.int32), routes, None, 0)
     failure = to_failure(problem, candidate, placed_by_user=False)
     assert (failure.constraint, failure.bound) == (
         "routes",

@@ -18,7 +18,7 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.annealing import logarithms
 from gridloom.search.budget import Budget
 from gridloom.targets.grid.mappers.neosa import NeosaConfig, _Instances, neosa
-from gridloom.targets.grid.mappers.place.neosa_kernel import Schedule, wirelength
+from gridloom.targets.grid.mappers.place.neosa_kernel import NeosaSchedule, wirelength
 from gridloom.targets.grid.mappers.place.neosa_kernel import neosa as kernel
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.verify import stats
@@ -71,7 +71,9 @@ def test_the_kernel_reports_the_wirelength_of_what_it_leaves():
     graph, grid = run.search.graph, run.search.grid
     before = wirelength(position, graph.starts, graph.neighbour, grid.hops)
     stop = np.zeros(1, dtype=np.uint8)
-    cost, sweeps = kernel(position, run.region, graph, grid, Schedule(100.0, 1e-5, 0.95, False), logarithms(), 7, stop)
+    cost, sweeps = kernel(
+        position, run.region, graph, grid, NeosaSchedule(100.0, 1e-5, 0.95, False), logarithms(), 7, stop
+    )
     hops = problem.hops[position[problem.source], position[problem.target]]
     assert cost == np.maximum(hops - 1, 0).sum() < before
     assert sweeps == 315

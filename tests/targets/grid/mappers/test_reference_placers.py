@@ -19,7 +19,7 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.targets.grid.mappers.divide import DivideConfig, _Cuts, divide
 from gridloom.targets.grid.mappers.genetic import GeneticGridConfig, _Evolution, _Individual, genetic_grid
-from gridloom.targets.grid.mappers.place.bisect_kernel import Part, bisect
+from gridloom.targets.grid.mappers.place.bisect_kernel import BisectionPart, bisect
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.search import StaticSearch
 
@@ -84,7 +84,7 @@ def test_a_chain_in_random_order_is_cut_once():
     neighbour = np.array([other for row in rows for other in row], dtype=np.int32)
     members = np.arange(size, dtype=np.int32)
     side = np.arange(size) % 2 == 1
-    part = Part(members, members.copy(), starts, neighbour, np.zeros(size))
+    part = BisectionPart(members, members.copy(), starts, neighbour, np.zeros(size))
     bisect(side, part, np.array([8, 8], dtype=np.int32), 50)
     cut = sum(side[a] != side[b] for a, b in pairwise(order))
     assert side.sum() == 8

@@ -12,7 +12,7 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.targets.grid.mappers.place.tree_layouts import Layout, compact, h_tree
+from gridloom.targets.grid.mappers.place.tree_layouts import TreeLayout, compact, h_tree
 from gridloom.targets.grid.mappers.trees import TreesConfig, trees
 from gridloom.verify import stats
 
@@ -25,14 +25,14 @@ def tree(nodes: int, kernel: str = "tree_reduce", **settings: object) -> Dfg:
     return dfg
 
 
-def mapped(dfg: Dfg, layout: Layout, config: TreesConfig, family: str = "mesh") -> Mapping:
+def mapped(dfg: Dfg, layout: TreeLayout, config: TreesConfig, family: str = "mesh") -> Mapping:
     found = trees(dfg, build(f"{family}:{layout.rows}x{layout.cols}"), config, Budget())
     assert isinstance(found, Mapping), str(found)
     proved_right(found)
     return found
 
 
-def lengths(layout: Layout) -> np.ndarray:
+def lengths(layout: TreeLayout) -> np.ndarray:
     """Cells from each node to its parent, root first (0)."""
     k = np.arange(len(layout.cells))
     found: np.ndarray = np.abs(layout.cells - layout.cells[np.maximum(k - 1, 0) // 2]).sum(axis=1)

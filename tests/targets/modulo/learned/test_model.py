@@ -16,21 +16,21 @@ from gridloom.errors import OptionError
 from gridloom.flow.inputs import prepare
 from gridloom.learn.boosted import ForestSettings
 from gridloom.mapping.mii import mii
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, bound_ii
 from gridloom.targets.modulo.learned import data, labels, training
 from gridloom.targets.modulo.learned.arrays import array, array_text
 from gridloom.targets.modulo.learned.features import AT_NAMES, NAMES, at, of_pair
-from gridloom.targets.modulo.learned.inference import ASKED, LearnedIi, Trees, load_trees, save_trees
-from gridloom.targets.modulo.learned.labels import Pair
+from gridloom.targets.modulo.learned.inference import ASKED, LearnedIi, ReachabilityTrees, load_trees, save_trees
+from gridloom.targets.modulo.learned.labels import LabelledLoop
 from gridloom.targets.modulo.learned.model import MODEL, InitiationConfig
 from gridloom.targets.modulo.learned.random_loops import SHAPES, draw, style_of
 
 
-def stump(feature: str, threshold: float, low: float, high: float) -> Trees:
+def stump(feature: str, threshold: float, low: float, high: float) -> ReachabilityTrees:
     """One tree of one question."""
     names = [*NAMES, *AT_NAMES]
-    return Trees(
+    return ReachabilityTrees(
         feature=np.array([[names.index(feature), 0, 0]], dtype=np.int16),
         threshold=np.array([[threshold, 0, 0]], dtype=np.float32),
         left=np.array([[1, 1, 2]], dtype=np.int16),
@@ -41,11 +41,11 @@ def stump(feature: str, threshold: float, low: float, high: float) -> Trees:
     )
 
 
-def pair(source: str = "loop:1:0", mii_of: int = 2, above: int = 1, **numbers: float) -> Pair:
+def pair(source: str = "loop:1:0", mii_of: int = 2, above: int = 1, **numbers: float) -> LabelledLoop:
     values = np.ones(len(NAMES))
     for name, value in {"mii": mii_of, "res": mii_of, "tiles": 4, **numbers}.items():
         values[NAMES.index(name)] = value
-    return Pair(source=source, arch="torus:2x2", values=values, ii=mii_of + above, mii=mii_of)
+    return LabelledLoop(source=source, arch="torus:2x2", values=values, ii=mii_of + above, mii=mii_of)
 
 
 # -- what is drawn ----------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_pairs_come_in_one_order_and_once() -> None:
 @given(family=st.integers(0, 2000))
 def test_features_are_finite_and_agree_with_the_bound(family: int) -> None:
     arch = array(array_text(family))
-    dfg = data.fitted(f"loop:{family}:0", arch)
+    dfg = data.fit_source(f"loop:{family}:0", arch)
     found = of_pair(dfg, arch)
     assert found.values.shape == (len(NAMES),)
     assert found.mii.total == mii(dfg, arch).total == found.values[0]
@@ -189,7 +189,7 @@ def test_labels_are_the_same_after_a_file(tmp_path: Path) -> None:
 def test_the_labels_of_the_package_are_of_loops_that_are_still_drawn() -> None:
     for one in [p for p in labels.read() if p.group == "drawn"][::4]:
         arch = array(one.arch)
-        assert np.allclose(of_pair(data.fitted(one.source, arch), arch).values, one.values, rtol=1e-5, atol=1e-5)
+        assert np.allclose(of_pair(data.fit_source(one.source, arch), arch).values, one.values, rtol=1e-5, atol=1e-5)
         assert one.ii >= one.mii
 
 
@@ -240,7 +240,7 @@ def test_the_exported_trees_are_those_of_scikit_learn() -> None:
 
 
 def test_the_shipped_trees_beat_the_mii_on_their_labels(tmp_path: Path) -> None:
-    report = MODEL.evaluate(InitiationConfig(folds=0), Work(folder=tmp_path))
+    report = MODEL.evaluate(InitiationConfig(folds=0), WorkFolder(folder=tmp_path))
     assert report["learned"]["above_mii"]["error"] < report["mii"]["above_mii"]["error"]
     assert report["learned"]["all"]["error"] < report["mii"]["all"]["error"]
 
@@ -248,7 +248,7 @@ def test_the_shipped_trees_beat_the_mii_on_their_labels(tmp_path: Path) -> None:
 def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
     labels.pack(tmp_path / labels.FILE, [pair()])
     with pytest.raises(OptionError, match="the data set has 1 pairs, expected at least 40"):
-        MODEL.train(InitiationConfig(), Work(folder=tmp_path))
+        MODEL.train(InitiationConfig(), WorkFolder(folder=tmp_path))
 
 
 def test_settings_out_of_range_are_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.targets.modulo.mappers.problem import Copy, ModuloProblem
+from gridloom.targets.modulo.mappers.problem import ModuloProblem, NodeCopy
 from gridloom.targets.modulo.mappers.recompute import with_copies
 
 
@@ -41,7 +41,7 @@ def test_copy_feeds_its_readers_and_reads_what_the_node_reads() -> None:
     readers = frozenset(
         e for e in plain.edges if dfg.edges[e].source == "double" and dfg.edges[e].target in ("x1", "x2")
     )
-    problem = ModuloProblem(dfg, arch, [Copy(node=double, readers=readers)])
+    problem = ModuloProblem(dfg, arch, [NodeCopy(node=double, readers=readers)])
     table = fed(problem)
     assert table["double", 0, "x0"] == table["double", 1, "x1"] == table["double", 1, "x2"] == 1
     assert table["double", 0, "x1"] == 0
@@ -55,7 +55,7 @@ def test_copy_of_a_node_that_carries_a_value_to_itself_carries_its_own() -> None
     readers = frozenset(
         e for e in ModuloProblem(dfg, arch).edges if (dfg.edges[e].source, dfg.edges[e].target) == ("i", "double")
     )
-    problem = ModuloProblem(dfg, arch, [Copy(node=counter, readers=readers)])
+    problem = ModuloProblem(dfg, arch, [NodeCopy(node=counter, readers=readers)])
     table = fed(problem)
     assert table["i", 0, "i"] == table["i", 1, "i"] == 1
     assert table["i", 1, "double"] == 2
@@ -67,7 +67,7 @@ def test_copies_of_a_node_and_of_its_source_meet() -> None:
     edges = ModuloProblem(dfg, arch).edges
     into = frozenset(e for e in edges if (dfg.edges[e].source, dfg.edges[e].target) == ("i", "double"))
     out = frozenset(e for e in edges if (dfg.edges[e].source, dfg.edges[e].target) == ("double", "x1"))
-    copies = [Copy(node=dfg.index["i"], readers=into), Copy(node=dfg.index["double"], readers=out)]
+    copies = [NodeCopy(node=dfg.index["i"], readers=into), NodeCopy(node=dfg.index["double"], readers=out)]
     for plan in (copies, copies[::-1]):
         table = fed(ModuloProblem(dfg, arch, plan))
         assert table["i", 1, "double"] == 4
@@ -85,7 +85,7 @@ def test_order_edges_hold_for_all_copies_of_both_ends() -> None:
     dfg, arch = b.build(), build("torus:3x3")
     edges = ModuloProblem(dfg, arch).edges
     copies = [
-        Copy(
+        NodeCopy(
             node=dfg.index[name],
             readers=frozenset(e for e in edges if (dfg.edges[e].source, dfg.edges[e].target) == (name, "sum1")),
         )

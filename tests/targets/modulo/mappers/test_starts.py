@@ -16,7 +16,7 @@ from gridloom.mapping.mii import mii
 from gridloom.search.budget import Budget
 from gridloom.targets.modulo.mappers.mapping import Solution, to_mapping
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
-from gridloom.targets.modulo.mappers.search import BATCH, Attempt, ModuloSearch
+from gridloom.targets.modulo.mappers.search import BATCH, ModuloAttempt, ModuloSearch
 from gridloom.targets.modulo.mappers.state import Parameters
 from gridloom.verify import legal
 
@@ -43,12 +43,12 @@ class FakeStarts(ModuloSearch):
         if self.waits and number == 0:
             assert self.other.wait(10)
             if won[0] < number:
-                return Attempt(False, Any, 1, 5)
+                return ModuloAttempt(False, Any, 1, 5)
         found = number in self.winners
         if found:
             won[0] = -1 if words["any_wins"] else min(int(won[0]), number)
             self.other.set()
-        return Attempt(found, Any, 1, 5)  # type: ignore[arg-type]
+        return ModuloAttempt(found, Any, 1, 5)  # type: ignore[arg-type]
 
 
 def test_starts_after_a_winner_do_not_begin() -> None:

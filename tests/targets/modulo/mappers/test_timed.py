@@ -12,7 +12,7 @@ from tests.random_cases import loop_graph
 
 from gridloom.archs import build
 from gridloom.mapping import Mapping
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.targets.modulo.mappers.mapping import Solution
 from gridloom.targets.modulo.mappers.modulo import ModuloConfig, modulo
 from gridloom.targets.modulo.mappers.state import Parameters
@@ -45,7 +45,7 @@ class FakeWalk(TimedWalk):
         self.efforts: list[Parameters] = []
         self.any_wins: list[bool] = []
 
-    def _try(self, ii: int, effort: Parameters, clock: Clock, *, any_wins: bool = False) -> bool:
+    def _try(self, ii: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False) -> bool:
         # One look at an II is enough for these tests: later batches of the slice are left out.
         if self.cuts:
             clock.end()

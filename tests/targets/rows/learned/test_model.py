@@ -19,7 +19,7 @@ from gridloom.flow.options import configure, parse_settings
 from gridloom.frontend.source import load_source
 from gridloom.learn import weights
 from gridloom.partition.width_estimate import bound_estimate
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.rows.learned import data, labels, random_graphs
 from gridloom.targets.rows.learned.features import (
     ARRAY_COLUMNS,
@@ -33,8 +33,8 @@ from gridloom.targets.rows.learned.features import (
     of_row,
     on_columns,
 )
-from gridloom.targets.rows.learned.inference import EXCESS, LearnedEstimator, Network, load_network, save_network
-from gridloom.targets.rows.learned.metrics import Judged, calibrate, calibration_error, metrics, threshold
+from gridloom.targets.rows.learned.inference import EXCESS, LearnedEstimator, WidthNetwork, load_network, save_network
+from gridloom.targets.rows.learned.metrics import JudgedWidth, calibrate, calibration_error, metrics, threshold
 from gridloom.targets.rows.learned.model import MODEL, MappabilityConfig
 from gridloom.targets.rows.learned.random_graphs import OVERFULL, SHAPES, draw, part_sources, style_of
 
@@ -79,7 +79,7 @@ def test_many_overfull_graphs_are_decided_by_counting() -> None:
 
 
 def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Path) -> None:
-    work = Work(folder=tmp_path, jobs=1)
+    work = WorkFolder(folder=tmp_path, jobs=1)
     first = data.make(8, 1, "vpcma:4x4", work)
     assert first["computed"] == len(list(data.jobs(8, 1, "vpcma:4x4"))) > 8
     rows = data.read(tmp_path / data.STORE_NAME)
@@ -96,7 +96,7 @@ def test_a_label_is_the_same_twice_and_its_row_gives_the_graph_back(tmp_path: Pa
 
 
 def test_a_new_data_set_begins_with_what_is_known(tmp_path: Path) -> None:
-    work = Work(folder=tmp_path / "first", jobs=1)
+    work = WorkFolder(folder=tmp_path / "first", jobs=1)
     work.folder.mkdir()
     first = data.make(8, 1, "vpcma:4x4", work)
     rows = data.read(work.folder / data.STORE_NAME)
@@ -133,7 +133,7 @@ def test_families_of_another_array_spread_over_all_and_more_of_them_only_add() -
 
 def test_other_arrays_are_labelled_after_the_main_one(tmp_path: Path) -> None:
     told: list[str] = []
-    work = Work(folder=tmp_path, jobs=1, progress=lambda text, _: told.append(text))
+    work = WorkFolder(folder=tmp_path, jobs=1, progress=lambda text, _: told.append(text))
     data.make(4, 1, "vpcma:4x4", work)
     config = MappabilityConfig(
         families=4, graphs=1, arch="vpcma:4x4", others="vpcma:3x4", unseen="vpcma:2x4", others_families=4
@@ -161,7 +161,7 @@ def test_a_missing_or_small_data_set_is_named(tmp_path: Path, monkeypatch: pytes
     pytest.importorskip("torch")
     monkeypatch.setattr(labels, "shipped", lambda: tmp_path / "none.npz")
     with pytest.raises(OptionError, match="--make-data"):
-        MODEL.evaluate(MappabilityConfig(), Work(folder=tmp_path))
+        MODEL.evaluate(MappabilityConfig(), WorkFolder(folder=tmp_path))
     with pytest.raises(OptionError, match="folds"):
         MappabilityConfig(folds=1)
 
@@ -172,7 +172,7 @@ def test_a_missing_or_small_data_set_is_named(tmp_path: Path, monkeypatch: pytes
 def test_labels_without_graphs_give_the_rows_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small graphs, so that the searches are short.
     monkeypatch.setattr(random_graphs, "MOST_OPS", 12)
-    data.make(6, 1, "vpcma:4x4", Work(folder=tmp_path, jobs=1))
+    data.make(6, 1, "vpcma:4x4", WorkFolder(folder=tmp_path, jobs=1))
     rows = data.read(tmp_path / data.STORE_NAME)
     labels.pack(tmp_path / labels.FILE, rows)
     again = labels.read(tmp_path / labels.FILE)
@@ -180,13 +180,13 @@ def test_labels_without_graphs_give_the_rows_back(tmp_path: Path, monkeypatch: p
     assert [(row.counts, row.bound, row.decided) for row in again] == [
         (row.counts, row.bound, row.decided) for row in rows
     ]
-    told = labels.relabelled(again, 2, 0)
+    told = labels.check_labels(again, 2, 0)
     assert told["relabelled"] > 0
     assert told["disagree"] == 0
 
 
 def test_labels_of_other_graphs_are_refused(tmp_path: Path) -> None:
-    row = data.Row(
+    row = data.LabelledGraph(
         family=3, number=0, shape="trees", arch="vpcma", ops=(1,), values=(0,), edges=(), counts=(1, 0, 0, 0), bound=1,
         width=1, decided="found", conflicts=0, moves=0, cpu=0.0,
     )  # fmt: skip
@@ -196,7 +196,7 @@ def test_labels_of_other_graphs_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_package_has_labels_in_less_than_a_megabyte() -> None:
-    assert labels.shipped().stat().st_size < 1_000_000
+    assert labels.labels_path().stat().st_size < 1_000_000
 
 
 def test_no_part_comes_from_a_kernel_that_the_flow_is_measured_on() -> None:
@@ -247,10 +247,10 @@ def test_features_do_not_depend_on_the_order_of_nodes() -> None:
     np.testing.assert_allclose(moved.global_features, features(ops, values, edges, SHAPE).global_features, atol=1e-6)
 
 
-def row_of(dfg: Dfg, arch: str) -> data.Row:
+def row_of(dfg: Dfg, arch: str) -> data.LabelledGraph:
     """A row without a label."""
     ops, values, edges = data.encode(dfg)
-    return data.Row(
+    return data.LabelledGraph(
         family=1, number=data.OTHER_NUMBERS, shape="window", arch=arch, ops=tuple(ops), values=tuple(values),
         edges=tuple(edges), counts=(0, 0, 0, 0), bound=1, width=None, decided="exhausted", conflicts=1, moves=1,
         cpu=0.0,
@@ -288,11 +288,11 @@ def test_features_are_of_the_rows_own_array(
 
 def test_metrics_are_counted_right() -> None:
     judged = [
-        Judged(actual=4, predicted=4),
-        Judged(actual=4, predicted=5),
-        Judged(actual=2, predicted=None),
-        Judged(actual=None, predicted=3),
-        Judged(actual=None, predicted=None),
+        JudgedWidth(actual=4, predicted=4),
+        JudgedWidth(actual=4, predicted=5),
+        JudgedWidth(actual=2, predicted=None),
+        JudgedWidth(actual=None, predicted=3),
+        JudgedWidth(actual=None, predicted=None),
     ]
     found = metrics(judged)
     assert found["accuracy"] == 0.6
@@ -311,7 +311,8 @@ def test_calibration_makes_probabilities_of_logits() -> None:
     assert shift == pytest.approx(1, abs=0.12)
     p = 1 / (1 + np.exp(-(scale * logits + shift)))
     right = [
-        Judged(actual=1 if t else None, predicted=None, probability=float(x)) for x, t in zip(p, truths, strict=True)
+        JudgedWidth(actual=1 if t else None, predicted=None, probability=float(x))
+        for x, t in zip(p, truths, strict=True)
     ]
     assert calibration_error(right) < 0.03
     # Ten graphs that are all told apart do not make it certain.
@@ -327,7 +328,7 @@ def test_calibration_makes_probabilities_of_logits() -> None:
 # -- the network ----------------------------------------------------------------------------------------------------
 
 
-def network(seed: int = 0, rows: tuple[int, int] = (8, 8)) -> Network:
+def network(seed: int = 0, rows: tuple[int, int] = (8, 8)) -> WidthNetwork:
     """A network with random weights."""
     rng = np.random.default_rng(seed)
     width, hidden = 8, 12
@@ -345,7 +346,7 @@ def network(seed: int = 0, rows: tuple[int, int] = (8, 8)) -> Network:
         "direct.weight": array(1 + EXCESS, 2 * GLOBAL_FEATURES),
         "mean": array(GLOBAL_FEATURES), "spread": np.ones(GLOBAL_FEATURES, dtype=np.float32),
     }  # fmt: skip
-    return Network(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, columns=12)
+    return WidthNetwork(members=(member,), scale=1.0, shift=0.0, threshold=0.0, rows=rows, columns=12)
 
 
 def test_weights_come_back_as_they_were(tmp_path: Path) -> None:

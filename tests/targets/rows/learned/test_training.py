@@ -11,13 +11,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gridloom.errors import OptionError  # noqa: E402
-from gridloom.run.work import Work  # noqa: E402
+from gridloom.run.work import WorkFolder  # noqa: E402
 from gridloom.targets.rows.learned import data, published, training  # noqa: E402
 from gridloom.targets.rows.learned import model as mappability  # noqa: E402
 from gridloom.targets.rows.learned import samples as sampled  # noqa: E402
-from gridloom.targets.rows.learned.data import OPS, OTHER_NUMBERS, Row, array, encode  # noqa: E402
+from gridloom.targets.rows.learned.data import OPS, OTHER_NUMBERS, LabelledGraph, array, encode  # noqa: E402
 from gridloom.targets.rows.learned.features import ARRAY_CONSTANTS, ARRAY_ROWS, ArrayShape, of_graph  # noqa: E402
-from gridloom.targets.rows.learned.inference import EXCESS, Network, forward, load_network, mixers  # noqa: E402
+from gridloom.targets.rows.learned.inference import EXCESS, WidthNetwork, forward, load_network, mixers  # noqa: E402
 from gridloom.targets.rows.learned.metrics import calibrate, metrics  # noqa: E402
 from gridloom.targets.rows.learned.random_graphs import draw, group_of, style_of  # noqa: E402
 from gridloom.targets.rows.learned.torch_models import MessagePassing, batch_of, published_nodes  # noqa: E402
@@ -25,14 +25,14 @@ from gridloom.targets.rows.learned.torch_models import MessagePassing, batch_of,
 SHAPE = ArrayShape(rows=8, cols=12, constants=16, own_row_operands=1)
 
 
-def labelled(family: int, number: int, arch: str = "vpcma") -> Row:
+def labelled(family: int, number: int, arch: str = "vpcma") -> LabelledGraph:
     """A graph with a label that depth decides: what the models have to find out."""
     dfg = draw(family, number)
     ops, values, edges = encode(dfg)
     shape = ArrayShape.of(array(arch))
     graph = of_graph(dfg, shape)
     depth = round(float(graph.nodes[0, 10]) * shape.rows)
-    return Row(
+    return LabelledGraph(
         family=family, number=number, shape=style_of(family).shape, arch=arch,
         ops=tuple(ops), values=tuple(values), edges=tuple(edges), counts=graph.counts, bound=graph.bound,
         width=None if depth > shape.rows + 1 else min(shape.cols, graph.bound + (depth > shape.rows - 2)),
@@ -41,19 +41,19 @@ def labelled(family: int, number: int, arch: str = "vpcma") -> Row:
 
 
 @pytest.fixture(scope="module")
-def samples() -> list[sampled.Sample]:
+def samples() -> list[sampled.GraphSample]:
     rows = [labelled(family, number) for family in range(60) for number in range(4)]
     return sampled.samples_of([row for row in rows if row.bound <= 12])
 
 
-def test_folds_keep_families_apart(samples: list[sampled.Sample]) -> None:
+def test_folds_keep_families_apart(samples: list[sampled.GraphSample]) -> None:
     folds = sampled.folds_of(samples, 5, 0)
     families = [{sample.row.family for sample in fold} for fold in folds]
     assert sum(len(fold) for fold in folds) == len(samples)
     assert all(not a & b for k, a in enumerate(families) for b in families[k + 1 :])
 
 
-def test_a_family_is_in_one_fold_whatever_the_array(samples: list[sampled.Sample]) -> None:
+def test_a_family_is_in_one_fold_whatever_the_array(samples: list[sampled.GraphSample]) -> None:
     alone = sampled.folds_of(samples, 5, 0)
     # Families 55 to 59 are of both, 60 and on of the other array only.
     more = sampled.samples_of([labelled(family, OTHER_NUMBERS, "vpcma:10x12") for family in range(55, 75)])
@@ -77,7 +77,7 @@ def test_what_counting_decides_is_not_trained_on() -> None:
     assert sampled.samples_of([replace(labelled(1, 1), decided="bound")]) == []
 
 
-def test_numpy_and_torch_say_the_same(samples: list[sampled.Sample]) -> None:
+def test_numpy_and_torch_say_the_same(samples: list[sampled.GraphSample]) -> None:
     torch.manual_seed(0)
     model = MessagePassing(16, 2, 24, 0.0)
     model.eval()
@@ -89,19 +89,19 @@ def test_numpy_and_torch_say_the_same(samples: list[sampled.Sample]) -> None:
         np.testing.assert_allclose(forward(member, graph, mixers(graph)), row, atol=2e-5)
 
 
-def test_our_network_learns_what_decides(samples: list[sampled.Sample]) -> None:
+def test_our_network_learns_what_decides(samples: list[sampled.GraphSample]) -> None:
     held, *rest = sampled.folds_of(samples, 4, 0)
     settings = sampled.NetworkSettings(epochs=15, members=2, width=16, hidden=32, layers=2, batch=32, most_false=0.2)
     found = training.train_network([s for fold in rest for s in fold], settings, 0, lambda: False)
     judged = metrics(sampled.judge_network(found, held))
     assert judged["accuracy"] > 0.85
-    assert isinstance(found, Network)
+    assert isinstance(found, WidthNetwork)
     counted = metrics(sampled.judge_bound(held))
     assert counted["recall"] == 1.0
     assert judged["accuracy"] > counted["accuracy"]
 
 
-def test_calibration_and_threshold_are_of_the_main_array(samples: list[sampled.Sample]) -> None:
+def test_calibration_and_threshold_are_of_the_main_array(samples: list[sampled.GraphSample]) -> None:
     more = [labelled(family, OTHER_NUMBERS, "vpcma:5x14") for family in range(60)]
     more = [replace(row, width=None) for row in more if row.bound <= 14]
     settings = sampled.NetworkSettings(epochs=1, members=2, width=8, hidden=8)
@@ -120,7 +120,7 @@ def test_calibration_and_threshold_are_of_the_main_array(samples: list[sampled.S
     assert calibrate(np.array(said), np.array(true)) == pytest.approx((found.scale, found.shift))
 
 
-def test_the_parts_alone_add_up(samples: list[sampled.Sample]) -> None:
+def test_the_parts_alone_add_up(samples: list[sampled.GraphSample]) -> None:
     settings = sampled.NetworkSettings(epochs=1, members=2, width=8, hidden=8)
     found = training.train_network(samples, settings, 0, lambda: False)
     graph = samples[0].graph
@@ -130,7 +130,7 @@ def test_the_parts_alone_add_up(samples: list[sampled.Sample]) -> None:
     assert trees.logit == pytest.approx(np.mean([f.scores(graph.global_features[None])[0] for f in found.forests]))
 
 
-def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: list[sampled.Sample]) -> None:
+def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: list[sampled.GraphSample]) -> None:
     proved = [sample for sample in samples if sample.graph.too_high]
     asked = [sample for sample in samples if not sample.graph.too_high]
     assert len(proved) > 20
@@ -143,7 +143,7 @@ def test_what_the_rows_prove_is_not_trained_on_and_never_said_to_fit(samples: li
     assert {(item.predicted, item.probability) for item in sampled.judge_network(both, proved)} == {(None, 0.0)}
 
 
-def test_heights_are_told_apart_where_most_graphs_are_of_one(samples: list[sampled.Sample]) -> None:
+def test_heights_are_told_apart_where_most_graphs_are_of_one(samples: list[sampled.GraphSample]) -> None:
     more = sampled.samples_of([labelled(family, OTHER_NUMBERS, "vpcma:4x12") for family in range(5)])
     all_global = np.stack([sample.graph.global_features for sample in [*samples, *more]])
     model = MessagePassing(8, 1, 8, 0.0)
@@ -168,7 +168,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
         families=20, graphs=1, arch="vpcma:5x8", others="vpcma:4x8", unseen="vpcma:5x9", others_families=12,
         folds=2, members=2, epochs=2,
     )  # fmt: skip
-    work = Work(folder=tmp_path, jobs=1, resume=True, weights=tmp_path / "w.npz")
+    work = WorkFolder(folder=tmp_path, jobs=1, resume=True, weights=tmp_path / "w.npz")
     alone = replace(config, others="", unseen="")
     mappability.MODEL.make_data(alone, work)
     with pytest.raises(OptionError, match=r"no graphs of vpcma:4x8, vpcma:5x9 that counting .* --set others="):
@@ -202,7 +202,7 @@ def test_figures_of_other_arrays_stand_beside_those_of_the_main_one(
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == files
 
 
-def test_dgcnn_sees_the_published_features_and_gives_labels(samples: list[sampled.Sample]) -> None:
+def test_dgcnn_sees_the_published_features_and_gives_labels(samples: list[sampled.GraphSample]) -> None:
     pytest.importorskip("torch_geometric")
     graphs = [sample.graph for sample in samples[:3]]
     nodes = published_nodes(graphs)

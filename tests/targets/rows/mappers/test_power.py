@@ -9,7 +9,7 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.mapping.model import Mapping
 from gridloom.search.budget import Budget
 from gridloom.targets.rows.mappers.genetic import GeneticConfig, genetic
-from gridloom.targets.rows.mappers.power import Operation, operation
+from gridloom.targets.rows.mappers.power import OperatingPoint, operation
 from gridloom.targets.rows.mappers.problem import flatten
 from gridloom.targets.rows.mappers.search import TURNS, Starts
 
@@ -23,7 +23,7 @@ def chain(op: str, count: int) -> Dfg:
     return b.build()
 
 
-def judged(op: str, count: int, bits: tuple[int, ...] = (0, 0, 0), period: float = 100.0) -> Operation:
+def judged(op: str, count: int, bits: tuple[int, ...] = (0, 0, 0), period: float = 100.0) -> OperatingPoint:
     """Power and slack of a chain on two columns of four rows, placed and routed by one start."""
     import numpy as np
 

@@ -12,7 +12,7 @@ from tests.search.conftest import butterflies, sums
 
 from gridloom.archs import build
 from gridloom.dfg.model import DfgBuilder
-from gridloom.targets.rows.mappers.mapping import Layout
+from gridloom.targets.rows.mappers.mapping import RowLayout
 from gridloom.targets.rows.mappers.problem import RowGraph, flatten
 from gridloom.targets.rows.mappers.screening import columns_by_rows
 from gridloom.targets.rows.mappers.search import (
@@ -72,7 +72,7 @@ def test_the_long_starts_of_an_eager_search_are_those_of_push(monkeypatch: pytes
     start = Starts.start
     made: list[tuple[int, int, Heat | None]] = []
 
-    def one_conflict_short(self: Starts, columns: int, seed: int, moves: int, *rest: Any) -> Layout | None:
+    def one_conflict_short(self: Starts, columns: int, seed: int, moves: int, *rest: Any) -> RowLayout | None:
         made.append((seed, moves, rest[-1]))
         layout = start(self, columns, seed, 16, *rest)
         return None if layout is None else replace(layout, conflicts=1)

@@ -16,7 +16,7 @@ from gridloom.errors import OptionError, SourceError
 from gridloom.targets.rows.words24.narrowing import Narrowing, narrow
 from gridloom.targets.rows.words24.ranges import WORD, range_of
 from gridloom.targets.rows.words24.words import signed_digits
-from gridloom.transform.assumed import assumed
+from gridloom.transform.assumed import assume_ranges
 
 TWO = ("add", "sub", "mul", "and", "or", "xor", "min", "max", "umin", "umax", "eq", "ne", "lt", "le", "gt", "ge", "ult",
        "ule")  # fmt: skip
@@ -159,10 +159,10 @@ def test_ranges_are_assumed_by_array_node_and_star() -> None:
     first = b.add("input", id="a_in", variable="a[1i+1]")
     b.output(b.add("add", first, b.input("y")), "z")
     dfg = b.build()
-    known = assumed(dfg, {"a": (0, 9), "*": (-5, 5)}).ranges
+    known = assume_ranges(dfg, {"a": (0, 9), "*": (-5, 5)}).ranges
     assert known == {"a_in": (0, 9), "y": (-5, 5)}
     with pytest.raises(OptionError, match="--assume-range: the loop has no value 'q'; it reads a, y"):
-        assumed(dfg, {"q": (0, 1)})
+        assume_ranges(dfg, {"q": (0, 1)})
 
 
 # -- carried values ---------------------------------------------------------------------------------------------------

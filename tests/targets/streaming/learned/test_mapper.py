@@ -12,7 +12,7 @@ from tests.search.conftest import proved_right
 from gridloom.archs import build
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
-from gridloom.learn.weights import load, save, shipped
+from gridloom.learn.weights import load, save, weights_path
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.targets.streaming.fuse import fuse
@@ -81,11 +81,11 @@ def test_weight_of_the_ii_trades_it_for_cycles() -> None:
 
 
 def test_shipped_weights_are_small_and_say_where_they_come_from() -> None:
-    assert shipped("ppo").stat().st_size < 200_000
-    arrays, about = load(shipped("ppo"))
+    assert weights_path("ppo").stat().st_size < 200_000
+    arrays, about = load(weights_path("ppo"))
     assert about["policy"] == "slots"
     assert set(arrays) == set(SHAPES)
-    assert shipped("ppo").with_suffix(".md").exists()
+    assert weights_path("ppo").with_suffix(".md").exists()
 
 
 def test_missing_weights_are_named() -> None:
@@ -95,7 +95,7 @@ def test_missing_weights_are_named() -> None:
 
 def test_weights_of_another_policy_are_refused() -> None:
     with pytest.raises(OptionError, match="these weights are of policy 'attention'; expected 'slots'"):
-        mapped("kernel:distance", weights=str(shipped("ppo-attention")))
+        mapped("kernel:distance", weights=str(weights_path("ppo-attention")))
 
 
 def test_weights_of_another_shape_are_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]

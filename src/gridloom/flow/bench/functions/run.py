@@ -19,9 +19,9 @@ from typing import Any
 from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.errors import GridloomError
-from gridloom.flow.bench.functions.suite import Argument, FunctionSuite, data_set
+from gridloom.flow.bench.functions.suite import DrawnArgument, FunctionSuite, data_set
 from gridloom.flow.bench.loop_speed import geometric_mean
-from gridloom.flow.bench.suite import Cell
+from gridloom.flow.bench.suite import SuiteCell
 from gridloom.flow.files import examples_folder
 from gridloom.run import ExecutorSpec, Job, ask, run_jobs
 from gridloom.run.progress import ProgressCallback
@@ -69,7 +69,7 @@ def bench_functions(
     return FunctionReport(suite=suite.name, rows=rows, interrupted=run.interrupted)
 
 
-def _job(suite: FunctionSuite, cell: Cell, folder: Path | None) -> Job[Any]:
+def _job(suite: FunctionSuite, cell: SuiteCell, folder: Path | None) -> Job[Any]:
     """Return the job of a cell."""
     root = folder
     if suite.examples and (root is None or not (root / cell.source.partition(":")[0]).is_file()):
@@ -88,7 +88,7 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
     from gridloom.flow.functions.compile import compile_function
 
     started = time.perf_counter()
-    described = {name: Argument(*row) for name, row in parameters["arguments"].items()}
+    described = {name: DrawnArgument(*row) for name, row in parameters["arguments"].items()}
     try:
         compiled = compile_function(
             parameters["source"], parameters["arch"], mapper=parameters["mapper"], seed=parameters["seed"],

@@ -23,11 +23,11 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.flow.bench.suite import Suite
-from gridloom.frontend.c.function.signature import Parameter, Signature
+from gridloom.frontend.c.function.signature import FunctionParameter, Signature
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class DrawnArgument:
     """How one argument is drawn: between two numbers, as an array where ``elements`` is set."""
 
     low: float
@@ -38,7 +38,7 @@ class Argument:
         """Return the description as plain data, for the key of a job."""
         return [self.low, self.high, self.elements]
 
-    def draw(self, parameter: Parameter, random: np.random.Generator) -> Any:
+    def draw(self, parameter: FunctionParameter, random: np.random.Generator) -> Any:
         """Return a number or an array of the parameter's type."""
         dtype = parameter.type.dtype
         count = 1 if self.elements is None else self.elements
@@ -55,12 +55,12 @@ class Argument:
 class FunctionSuite(Suite):
     """A suite whose sources are whole functions. ``functions`` are the arguments by source and parameter."""
 
-    functions: Mapping[str, Mapping[str, Argument]] = field(default_factory=dict)
+    functions: Mapping[str, Mapping[str, DrawnArgument]] = field(default_factory=dict)
     #: How many sets of data each function runs on.
     data_sets: int = 1
 
 
-def read_functions(data: Mapping[str, Any], where: str) -> dict[str, dict[str, Argument]]:
+def read_functions(data: Mapping[str, Any], where: str) -> dict[str, dict[str, DrawnArgument]]:
     """Return the functions of a suite's file with their arguments; OptionError names what is wrong."""
     rows = data["functions"]
     if not isinstance(rows, dict) or not rows:
@@ -75,15 +75,15 @@ def read_functions(data: Mapping[str, Any], where: str) -> dict[str, dict[str, A
     return found
 
 
-def _argument(value: Any, key: str, where: str) -> Argument:
+def _argument(value: Any, key: str, where: str) -> DrawnArgument:
     """Return how an argument is drawn."""
     if _is_number(value):
-        return Argument(value, value)
+        return DrawnArgument(value, value)
     if isinstance(value, dict) and {"from", "to"} <= value.keys() <= {"from", "to", "elements"}:
         low, high, elements = value["from"], value["to"], value.get("elements")
         counted = elements is None or (type(elements) is int and elements > 0)
         if counted and _is_number(low) and _is_number(high) and low <= high:
-            return Argument(low, high, elements)
+            return DrawnArgument(low, high, elements)
     raise OptionError(
         f"{key}: expected a number, {{from, to}} or {{elements, from, to}} with from <= to, found {value!r}",
         where=where,
@@ -94,7 +94,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def data_set(signature: Signature, arguments: Mapping[str, Argument], seed: int) -> dict[str, Any]:
+def data_set(signature: Signature, arguments: Mapping[str, DrawnArgument], seed: int) -> dict[str, Any]:
     """Return one set of arguments; OptionError names a parameter that the suite does not describe."""
     random = np.random.default_rng(seed)
     found = {}

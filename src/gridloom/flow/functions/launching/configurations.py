@@ -75,7 +75,7 @@ def _packets(configurations: Sequence[Configuration]) -> list[list[Packet] | int
 
 def _hardware(configurations: Sequence[Configuration]) -> Hardware | None:
     """Hardware that holds any of the configurations; None for an array that has none."""
-    from gridloom.hardware.bitstream.encode import fitted
+    from gridloom.hardware.bitstream.encode import fit_parameters
     from gridloom.hardware.parameters import HardwareParameters
     from gridloom.hardware.rtl.structure import Hardware
 
@@ -85,7 +85,7 @@ def _hardware(configurations: Sequence[Configuration]) -> Hardware | None:
     parameters = HardwareParameters(width=arch.word)
     try:
         for configuration in configurations:
-            parameters = fitted(configuration, parameters)
+            parameters = fit_parameters(configuration, parameters)
     except MappingError:
         # A graph of another domain has no hardware, but the array's contexts are what they are.
         pass

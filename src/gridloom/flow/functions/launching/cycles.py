@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from gridloom.flow.functions.launching.configurations import Loads
 from gridloom.flow.functions.launching.launches import pieces_for
-from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, Schedule
-from gridloom.frontend.c.llvm.ir import Block, Instruction
+from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, LaunchSchedule
+from gridloom.frontend.c.llvm.ir import BasicBlock, Instruction
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.compile import CompiledLoop
@@ -30,7 +30,7 @@ HOST_CYCLES: Final[Mapping[str, int]] = {
 _INTRINSIC_CYCLES: Final = 1
 
 
-def host_cycles(block: Block) -> int:
+def host_cycles(block: BasicBlock) -> int:
     """Cycles that the host takes for one execution of a block."""
     return sum(map(_cycles, block.instructions))
 
@@ -98,7 +98,11 @@ def exchanged_transfer(loop: CompiledLoop, launches: int) -> int:
 
 
 def accounts(
-    loops: Sequence[CompiledLoop], rows: Sequence[LaunchRow], found: Schedule, loads: Loads, simulated: Sequence[int]
+    loops: Sequence[CompiledLoop],
+    rows: Sequence[LaunchRow],
+    found: LaunchSchedule,
+    loads: Loads,
+    simulated: Sequence[int],
 ) -> list[LoopCycles]:
     """What each mapped loop of a run costs under a schedule. Linear in the launches."""
     made = [LoopCycles(simulated=count) for count in simulated]

@@ -16,7 +16,7 @@ from gridloom.flow.functions.launching.launches import (
     bind,
     graph_iterations,
     pieces_for,
-    simulate_exchanged,
+    simulate_interchanged_nest,
     simulate_jam,
     simulate_launch,
     simulate_pieces,
@@ -28,7 +28,7 @@ from gridloom.sim.windows import run_on_memory
 
 
 @dataclass
-class Group:
+class LaunchGroup:
     """Launches side by side that have begun: their row, what the first started from, and what each left so far."""
 
     row: int
@@ -58,7 +58,7 @@ class Launcher:
         self.objects: list[set[str]] = [set() for _ in self.mapped]
         self.open: dict[int, tuple[int, Launch]] = {}
         self.nest = -1
-        self.groups: dict[int, Group] = {}
+        self.groups: dict[int, LaunchGroup] = {}
         numbers = {loop.plan.loop: k for k, loop in enumerate(self.mapped) if loop.plan.jam > 1}
         #: Loop -> the same loop with several launches side by side.
         self.jam_of = {k: numbers[loop.plan.loop] for k, loop in enumerate(self.mapped)
@@ -141,7 +141,7 @@ class Launcher:
         jam = self.groups.get(self.jam_of.get(k, -1))
         self.rows.append(LaunchRow(k, self.nest if jam is None else jam.row, refused=binding.refused, spent=spent))
         if k in self.entries:
-            self.groups[k] = Group(len(self.rows) - 1, self.open.pop(k)[1], self.entries[k], counts)
+            self.groups[k] = LaunchGroup(len(self.rows) - 1, self.open.pop(k)[1], self.entries[k], counts)
         if loop.plan.is_nest:
             self.nest = len(self.rows) - 1
 
@@ -223,7 +223,7 @@ class Launcher:
             row.cycles = launches * loop.slots.cycles(length)
         else:
             self.simulations[k] += 1
-            row.cycles = simulate_exchanged(
+            row.cycles = simulate_interchanged_nest(
                 loop.plan, partial(run_on_memory, loop.slots), launch, (length, launches),
                 launch.binding.image(self.memory),
             )  # fmt: skip

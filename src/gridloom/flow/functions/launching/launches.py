@@ -18,25 +18,25 @@ from gridloom.errors import SimulationError
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop
-from gridloom.frontend.c.function.memory import Memory, Placed
+from gridloom.frontend.c.function.memory import Memory, MemoryObject
 from gridloom.frontend.c.function.program import LoopPlan, entrance
-from gridloom.frontend.c.llvm.ir import Argument, Value
+from gridloom.frontend.c.llvm.ir import IrParameter, Value
 from gridloom.frontend.c.nest.interchange import TURN
 from gridloom.frontend.c.region import leaves_early
 from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
-from gridloom.sim.windows import Window, WindowRun
+from gridloom.sim.windows import ArrayWindow, WindowRun
 
 #: Iterations of the first piece of a loop with early exits, and the most that a piece has.
 FIRST_PIECE: Final = 16
 LAST_PIECE: Final = 1024
 
 #: What runs the graph of a loop on a memory in which its arrays are windows: a mapped array, or an interpreter.
-Runner = Callable[[Stimulus, Mapping[str, Window], Words], WindowRun]
+Runner = Callable[[Stimulus, Mapping[str, ArrayWindow], Words], WindowRun]
 
 
 @dataclass(frozen=True)
-class Region:
+class ObjectRegion:
     """Words of an object: element k is ``size`` bytes at ``start + k * stride``."""
 
     start: int
@@ -54,7 +54,7 @@ class Region:
         words: Words = view.astype(np.int64)
         return words
 
-    def overlaps(self, other: Region) -> bool:
+    def overlaps(self, other: ObjectRegion) -> bool:
         """True when the two may share a byte without being the same elements."""
         end, other_end = (region.start + region.count * region.stride for region in (self, other))
         if self.start >= other_end or other.start >= end:
@@ -69,8 +69,8 @@ class Region:
 class Binding:
     """The arrays of one launch as windows of regions; ``refused`` says why the array cannot run it."""
 
-    regions: dict[Region, int] = field(default_factory=dict)
-    windows: dict[str, Window] = field(default_factory=dict)
+    regions: dict[ObjectRegion, int] = field(default_factory=dict)
+    windows: dict[str, ArrayWindow] = field(default_factory=dict)
     words: int = 0
     refused: str = ""
     #: The objects that the arrays lie in.
@@ -92,10 +92,10 @@ def bind(graph: CLoop, addresses: Sequence[int], memory: Memory) -> Binding:
     written = {node.array for node in graph.dfg.nodes if node.op in ("store", "store_if")}
     used = {node.array for node in graph.dfg.nodes if node.array}
     used |= {made.array for made in graph.prologue.values() if made.array}
-    kept: list[tuple[Region, bool]] = []
+    kept: list[tuple[ObjectRegion, bool]] = []
     for array, address in zip(graph.arrays, addresses):
         if array.name not in used:
-            binding.windows[array.name] = Window(0, 0, 0)
+            binding.windows[array.name] = ArrayWindow(0, 0, 0)
             continue
         region = _region(array, address, memory)
         binding.objects.add(_object(address, memory).name)
@@ -108,24 +108,24 @@ def bind(graph: CLoop, addresses: Sequence[int], memory: Memory) -> Binding:
             binding.words += region.count
         first = (address + array.offset - region.start) // array.stride
         base = binding.regions[region] + first
-        binding.windows[array.name] = Window(base, -first, region.count - first)
+        binding.windows[array.name] = ArrayWindow(base, -first, region.count - first)
     return binding
 
 
-def _object(address: int, memory: Memory) -> Placed:
+def _object(address: int, memory: Memory) -> MemoryObject:
     """The object that a pointer leads into; all of memory where it leads beside every one."""
-    return memory.find(address) or Placed("", 0, len(memory.bytes))
+    return memory.find(address) or MemoryObject("", 0, len(memory.bytes))
 
 
-def _region(array: CArray, address: int, memory: Memory) -> Region:
+def _region(array: CArray, address: int, memory: Memory) -> ObjectRegion:
     """The elements of the object that an array lies in; of all memory where its pointer leads beside every object."""
     placed = _object(address, memory)
     phase = (address + array.offset - placed.address) % array.stride
     count = max((placed.size - phase - array.size) // array.stride + 1, 0)
-    return Region(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
+    return ObjectRegion(placed.address + phase, array.stride, array.size, array.signed or array.size == 4, count)
 
 
-def started(graph: CLoop, liveins: Mapping[str, int], binding: Binding, words: Words) -> dict[str, int]:
+def complete_live_ins(graph: CLoop, liveins: Mapping[str, int], binding: Binding, words: Words) -> dict[str, int]:
     """All live-ins of a graph: those given, and those that the host computes from them and from memory."""
 
     def element(array: str, index: int) -> int:
@@ -139,7 +139,7 @@ def word_of(value: Value, number: Any) -> int:
     """A value of the host as a word of the array: singles are patterns, narrow integers have their sign."""
     if value.type == "float":
         return int(np.float32(number).view(np.int32))
-    if isinstance(value, Argument) and value.unsigned:
+    if isinstance(value, IrParameter) and value.unsigned:
         return int(number) & ((1 << int(value.type[1:])) - 1)
     return int(number)
 
@@ -210,7 +210,9 @@ def simulate_launch(
     """
     graph = plan.graph
     assert graph is not None and launch.before is not None
-    stimulus = Stimulus(iterations=iterations, liveins=started(graph, launch.liveins, launch.binding, launch.before))
+    stimulus = Stimulus(
+        iterations=iterations, liveins=complete_live_ins(graph, launch.liveins, launch.binding, launch.before)
+    )
     found = run(stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
     _compare_memory(graph, launch, found.memory, after, where)
@@ -218,7 +220,9 @@ def simulate_launch(
     return found.cycles
 
 
-def simulate_exchanged(plan: LoopPlan, run: Runner, launch: Launch, lengths: tuple[int, int], after: Words) -> int:
+def simulate_interchanged_nest(
+    plan: LoopPlan, run: Runner, launch: Launch, lengths: tuple[int, int], after: Words
+) -> int:
     """Run a nest whose loops are exchanged, one launch after the other, and compare memory; returns all cycles.
 
     ``lengths`` are the iterations of a launch and the number of launches. SimulationError where a word differs.
@@ -229,7 +233,7 @@ def simulate_exchanged(plan: LoopPlan, run: Runner, launch: Launch, lengths: tup
     length, launches = lengths
     for turn in range(launches):
         liveins = {name: turn if name == TURN else word for name, word in launch.liveins.items()}
-        stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
+        stimulus = Stimulus(iterations=length, liveins=complete_live_ins(graph, liveins, launch.binding, words))
         found = run(stimulus, launch.binding.windows, words)
         words, cycles = found.memory, cycles + found.cycles
     where = f"loop {plan.name}, {launches} launches of {length} iterations"
@@ -244,7 +248,9 @@ def simulate_jam(plan: LoopPlan, run: Runner, launch: Launch, iterations: int, l
     """
     graph = plan.graph
     assert graph is not None and launch.before is not None
-    stimulus = Stimulus(iterations=iterations, liveins=started(graph, launch.liveins, launch.binding, launch.before))
+    stimulus = Stimulus(
+        iterations=iterations, liveins=complete_live_ins(graph, launch.liveins, launch.binding, launch.before)
+    )
     found = run(stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
     for copy, values in enumerate(left):
@@ -269,7 +275,7 @@ def simulate_pieces(
     cycles = 0
     lengths = pieces_for(iterations)
     for k, length in enumerate(lengths):
-        stimulus = Stimulus(iterations=length, liveins=started(graph, liveins, launch.binding, words))
+        stimulus = Stimulus(iterations=length, liveins=complete_live_ins(graph, liveins, launch.binding, words))
         found = run(stimulus, launch.binding.windows, words)
         cycles += found.cycles
         words = found.memory

@@ -61,7 +61,7 @@ class LoopCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class LaunchSchedule:
     """Row -> whether the array does it; loop -> the least number of iterations that the array is launched for."""
 
     on_array: Sequence[bool] = field(repr=False)
@@ -130,7 +130,7 @@ class _Log:
 def schedule(
     rows: Sequence[LaunchRow], loops: Sequence[LoopCost], loads: Loads, words: Mapping[str, int], *, always: bool,
     divided: bool = True,
-) -> Schedule:  # fmt: skip
+) -> LaunchSchedule:  # fmt: skip
     """The schedule of a logged run.
 
     ``loads`` are the cycles that it takes to load configurations, ``words`` those to move each object in and out.
@@ -146,7 +146,7 @@ def schedule(
         found = [_improved(log, start) for start in starts]
         best = max(found, key=log.saved)
     on = log.on_array(best)
-    return Schedule(
+    return LaunchSchedule(
         on_array=on.tolist(), thresholds=tuple(best), comparisons=log.comparisons(best), objects=log.objects(on),
         movement=log.movement(on),
     )  # fmt: skip

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Argument, Block, Constant, Function, Instruction, Module, Value
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
 from gridloom.frontend.c.loops import (
-    Loop,
+    NaturalLoop,
     dominates,
     find_loops,
     immediate_dominators,
@@ -36,7 +36,7 @@ _BEFORE, _LATCH, _AFTER = "piece.before", "piece.latch", "piece.after"
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CarriedExit:
     """A carried value of the loop: what a piece starts from and what it leaves.
 
     ``start`` is the header phi of the function's own loop, or a number of elements for a pointer: 0 at first.
@@ -70,7 +70,7 @@ class ExitLoop:
     """A loop in pieces: its graph, and which names of the graph mean what."""
 
     graph: CLoop = field(repr=False)
-    carried: tuple[Carried, ...]
+    carried: tuple[CarriedExit, ...]
     left: tuple[Left, ...]
     #: Live-out that is not 0 once the loop has ended.
     done: str
@@ -78,7 +78,7 @@ class ExitLoop:
     way: str
 
 
-def exit_loop(module: Module, loop: Loop, name: str, file: str) -> ExitLoop:
+def exit_loop(module: IrModule, loop: NaturalLoop, name: str, file: str) -> ExitLoop:
     """The graph of a loop with early exits. SourceError for what no graph can do.
 
     The graph is made anew until it leaves just those carried values that its next piece starts from, which takes two
@@ -112,11 +112,11 @@ class _Header:
 class _Rewriting:
     """One rewriting of a loop into a function of its own."""
 
-    def __init__(self, module: Module, loop: Loop) -> None:
+    def __init__(self, module: IrModule, loop: NaturalLoop) -> None:
         self.loop = loop
-        self.layout = Layout(module.structs)
+        self.layout = DataLayout(module.structs)
         self.immediate = immediate_dominators(reverse_postorder(loop.function), predecessors(loop.function))
-        self.blocks: dict[str, Block] = {}
+        self.blocks: dict[str, BasicBlock] = {}
         self.copies: dict[Value, Value] = {}
         #: Block of the loop -> the last block that its copy was cut into.
         self.last: dict[str, str] = {}
@@ -139,7 +139,7 @@ class _Rewriting:
         return made
 
     def _append(self, block: str, item: Instruction) -> Instruction:
-        self.blocks.setdefault(block, Block(block, [])).instructions.append(item)
+        self.blocks.setdefault(block, BasicBlock(block, [])).instructions.append(item)
         return item
 
     def _jump(self, block: str, *targets: str, condition: Value | None = None) -> Instruction:
@@ -180,7 +180,7 @@ class _Rewriting:
     def _pointer_phi(self, phi: Instruction, header: str) -> None:
         """A pointer that moves: a count of elements, and an address computed from it."""
         unit = self._unit(phi)
-        start = Argument(f"{phi.name}_at", "i32")
+        start = IrParameter(f"{phi.name}_at", "i32")
         made = self._make(f"{phi.name}_at", "i32", "phi", header)
         self._append(header, made)
         entry = _Header(start.name, start, made)
@@ -207,7 +207,7 @@ class _Rewriting:
     def _copy_block(self, name: str) -> None:
         """The copy of a block, cut at each store, which gets a block that only runs while the loop is not done."""
         current = self._copy_name(name)
-        self.blocks.setdefault(current, Block(current, []))
+        self.blocks.setdefault(current, BasicBlock(current, []))
         if name == self.loop.header:
             # The addresses of moving pointers stand behind all phis.
             for phi in self.pointers:
@@ -225,7 +225,7 @@ class _Rewriting:
                 self._copy(item, guarded)
                 self._jump(guarded, behind)
                 current = behind
-                self.blocks[current] = Block(current, [])
+                self.blocks[current] = BasicBlock(current, [])
             else:
                 self._copy(item, current)
         self.last[name] = current
@@ -305,7 +305,7 @@ class _Rewriting:
         self.blocks[header].instructions.insert(0, counter)
         after = self._append(_LATCH, self._make("piece_next", "i32", "add", _LATCH, [counter, Constant("i32", 1)]))
         self._close(counter, Constant("i32", 0), after)
-        bound = Argument("piece_length", "i32")
+        bound = IrParameter("piece_length", "i32")
         test = self._append(_LATCH, self._make("piece_ends", "i1", "icmp", _LATCH, [after, bound]))
         test.predicate = "eq"
         self._jump(_LATCH, _AFTER, header, condition=test)
@@ -323,8 +323,8 @@ class _Rewriting:
         merged = self._make(name, kind, "phi", _LATCH)
         merged.operands = [undefined if value is None else value for value in (*at_exits, going_on)]
         merged.incoming = [*(f"piece.exit.{k}" for k in range(len(self.loop.exits))), "piece.next"]
-        place = sum(item.opcode == "phi" for item in self.blocks.get(_LATCH, Block(_LATCH, [])).instructions)
-        self.blocks.setdefault(_LATCH, Block(_LATCH, [])).instructions.insert(place, merged)
+        place = sum(item.opcode == "phi" for item in self.blocks.get(_LATCH, BasicBlock(_LATCH, [])).instructions)
+        self.blocks.setdefault(_LATCH, BasicBlock(_LATCH, [])).instructions.insert(place, merged)
         return merged
 
     def _used_after(self) -> list[Instruction]:
@@ -447,7 +447,7 @@ class _Rewriting:
             raise SourceError("it ends in its first iteration")
         return ExitLoop(graph=graph, carried=carried, left=left, done=outs[self.done_next], way=way)
 
-    def _carried(self, entry: _Header, ins: dict[Value, str], outs: dict[Instruction, str]) -> Carried:
+    def _carried(self, entry: _Header, ins: dict[Value, str], outs: dict[Instruction, str]) -> CarriedExit:
         """A carried value by the names that the graph has for it."""
         following = entry.following
         assert following is not None
@@ -455,4 +455,4 @@ class _Rewriting:
         liveout = outs.get(following, "") if isinstance(following, Instruction) else ""
         if livein and not liveout and isinstance(following, Instruction) and following.block in self.blocks:
             raise SourceError(f"its next piece starts from {entry.name!r}, which the array does not compute")
-        return Carried(entry.start, following, livein, liveout)
+        return CarriedExit(entry.start, following, livein, liveout)

@@ -14,8 +14,8 @@ from gridloom.frontend.c.arrays import initial_bytes
 from gridloom.frontend.c.function.host_calls import call
 from gridloom.frontend.c.function.host_code import HostCode, python_name
 from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.llvm.ir import Function, Module
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.ir import Function, IrModule
+from gridloom.frontend.c.llvm.layout import DataLayout
 
 #: Bytes for local arrays and calls.
 STACK = 1 << 20
@@ -24,7 +24,7 @@ STACK = 1 << 20
 class Host:
     """Code that is ready to run again and again. ``marks`` says how many loops tell of themselves."""
 
-    def __init__(self, module: Module, code: HostCode, file: str) -> None:
+    def __init__(self, module: IrModule, code: HostCode, file: str) -> None:
         self.module, self.code, self.file = module, code, file
         self.compiled: CodeType = compile(code.text, f"<{file}>", "exec")
         self.has_stack = "MEMORY.push" in code.text
@@ -35,7 +35,7 @@ class Host:
         A global may be given by its name as well, to start with other contents. SourceError for a table that holds
         something other than numbers.
         """
-        layout = Layout(self.module.structs)
+        layout = DataLayout(self.module.structs)
         contents: dict[str, bytes] = {}
         for name, variable in self.module.globals.items():
             image = initial_bytes(variable, layout)

@@ -19,19 +19,19 @@ from gridloom.errors import SourceError
 from gridloom.frontend.c.function.host_calls import IGNORED, known
 from gridloom.frontend.c.function.host_ops import SCALARS, expression, is_real
 from gridloom.frontend.c.llvm.ir import (
-    Argument,
-    Block,
+    BasicBlock,
     Constant,
     Function,
     Global,
     GlobalAddress,
     Instruction,
-    Module,
+    IrModule,
+    IrParameter,
     Opaque,
     Value,
 )
-from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.frontend.c.loops import Loop
+from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.c.loops import NaturalLoop
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Mark:
     """
 
     number: int
-    loop: Loop
+    loop: NaturalLoop
     given: Sequence[Value]
     left: Sequence[Instruction]
     watched: bool = False
@@ -71,7 +71,7 @@ class HostCode:
         return self.first_block[function.name] + list(function.blocks).index(name)
 
 
-def host_code(module: Module, functions: Sequence[Function], marks: Sequence[Mark], file: str) -> HostCode:
+def host_code(module: IrModule, functions: Sequence[Function], marks: Sequence[Mark], file: str) -> HostCode:
     """The Python source of some functions; SourceError for what the host does not know, with file and line.
 
     Linear in instructions.
@@ -96,9 +96,9 @@ def python_name(function: str) -> str:
 class _Writer:
     """Writes one function."""
 
-    def __init__(self, module: Module, function: Function, marks: Sequence[Mark], file: str, code: HostCode) -> None:
+    def __init__(self, module: IrModule, function: Function, marks: Sequence[Mark], file: str, code: HostCode) -> None:
         self.module, self.function, self.marks, self.file, self.code = module, function, marks, file, code
-        self.layout = Layout(module.structs)
+        self.layout = DataLayout(module.structs)
         self.number = {name: k for k, name in enumerate(function.blocks)}
         self.names: dict[Value, str] = {argument: f"a{k}" for k, argument in enumerate(function.arguments)}
         for block in function.blocks.values():
@@ -145,7 +145,7 @@ class _Writer:
 
     # -- blocks -----------------------------------------------------------------------------------------------------
 
-    def _block(self, depth: int, block: Block) -> None:
+    def _block(self, depth: int, block: BasicBlock) -> None:
         """The code of a block: its count, its instructions and where control goes."""
         loops = block.name in block.successors
         if loops:
@@ -160,7 +160,7 @@ class _Writer:
                 self._instruction(depth, item)
         self._terminator(depth, block, loops)
 
-    def _line(self, block: Block) -> int:
+    def _line(self, block: BasicBlock) -> int:
         return next((item.line for item in block.instructions if item.line), self.function.line)
 
     def _instruction(self, depth: int, item: Instruction) -> None:
@@ -250,7 +250,7 @@ class _Writer:
 
     def value(self, value: Value) -> str:
         """The expression of a value."""
-        if isinstance(value, Argument | Instruction):
+        if isinstance(value, IrParameter | Instruction):
             return self.names[value]
         if isinstance(value, Global):
             return self._global(value)
@@ -291,7 +291,7 @@ class _Writer:
 
     # -- control ----------------------------------------------------------------------------------------------------
 
-    def _terminator(self, depth: int, block: Block, loops: bool) -> None:
+    def _terminator(self, depth: int, block: BasicBlock, loops: bool) -> None:
         """Where control goes at the end of a block."""
         item = block.terminator
         for mark in self.marks:

@@ -13,7 +13,7 @@ from typing import Final
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.layout import DataLayout
 
 _PLAIN: Final = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE: Final = {"and": "&", "or": "|", "xor": "^"}
@@ -42,7 +42,7 @@ def is_real(kind: str) -> bool:
     return False
 
 
-def wrapped(text: str, bits: int) -> str:
+def write_signed(text: str, bits: int) -> str:
     """The low bits of a number, signed."""
     if bits == 1:
         return f"({text}) & 1"
@@ -50,12 +50,12 @@ def wrapped(text: str, bits: int) -> str:
     return f"((({text}) + {half:#x}) & {mask:#x}) - {half:#x}"
 
 
-def unsigned(text: str, bits: int) -> str:
+def write_unsigned(text: str, bits: int) -> str:
     """The number that the bits of a signed one make without a sign."""
     return f"({text} & {(1 << bits) - 1:#x})"
 
 
-def expression(item: Instruction, operands: Sequence[str], layout: Layout) -> str:
+def expression(item: Instruction, operands: Sequence[str], layout: DataLayout) -> str:
     """The Python expression of an instruction; SourceError for one that the host does not know.
 
     ``operands`` are expressions of its operands. Memory accesses, calls, phis and branches are not handled here.
@@ -65,7 +65,7 @@ def expression(item: Instruction, operands: Sequence[str], layout: Layout) -> st
         return _METHODS[opcode](item, operands)
     if opcode in _PLAIN:
         a, b = operands
-        return wrapped(f"{a} {_PLAIN[opcode]} {b}", bits_of(item.type))
+        return write_signed(f"{a} {_PLAIN[opcode]} {b}", bits_of(item.type))
     if opcode in _BITWISE:
         bits_of(item.type)
         return f"{operands[0]} {_BITWISE[opcode]} {operands[1]}"
@@ -79,7 +79,7 @@ def expression(item: Instruction, operands: Sequence[str], layout: Layout) -> st
     raise SourceError(f"instruction {opcode!r} is not known to the host")
 
 
-def _address(item: Instruction, operands: Sequence[str], layout: Layout) -> str:
+def _address(item: Instruction, operands: Sequence[str], layout: DataLayout) -> str:
     """The address that a getelementptr computes."""
     kind, terms, constant = item.source_type, [operands[0]], 0
     for k, (value, text) in enumerate(zip(item.operands[1:], operands[1:])):
@@ -100,7 +100,7 @@ def _address(item: Instruction, operands: Sequence[str], layout: Layout) -> str:
 
 def _shift_left(item: Instruction, operands: Sequence[str]) -> str:
     bits = bits_of(item.type)
-    return wrapped(f"{operands[0]} << {_amount(operands[1], bits)}", bits)
+    return write_signed(f"{operands[0]} << {_amount(operands[1], bits)}", bits)
 
 
 def _amount(text: str, bits: int) -> str:
@@ -110,7 +110,7 @@ def _amount(text: str, bits: int) -> str:
 
 def _logical_shift(item: Instruction, operands: Sequence[str]) -> str:
     bits = bits_of(item.type)
-    return wrapped(f"{unsigned(operands[0], bits)} >> {_amount(operands[1], bits)}", bits)
+    return write_signed(f"{write_unsigned(operands[0], bits)} >> {_amount(operands[1], bits)}", bits)
 
 
 def _arithmetic_shift(item: Instruction, operands: Sequence[str]) -> str:
@@ -121,9 +121,9 @@ def _compare(item: Instruction, operands: Sequence[str]) -> str:
     kind, (a, b) = item.operands[0].type, operands
     bits = bits_of(kind)
     if item.predicate.startswith("u") and kind != "ptr":
-        a, b = unsigned(a, bits), unsigned(b, bits)
+        a, b = write_unsigned(a, bits), write_unsigned(b, bits)
     elif item.predicate.startswith("s") and kind == "ptr":
-        a, b = wrapped(a, 32), wrapped(b, 32)
+        a, b = write_signed(a, 32), write_signed(b, 32)
     return f"1 if {a} {_RELATIONS[item.predicate[-2:]]} {b} else 0"
 
 
@@ -146,12 +146,12 @@ def _compare_reals(item: Instruction, operands: Sequence[str]) -> str:
 
 def _truncate(item: Instruction, operands: Sequence[str]) -> str:
     bits_of(item.operands[0].type)
-    return wrapped(operands[0], bits_of(item.type))
+    return write_signed(operands[0], bits_of(item.type))
 
 
 def _zero_extend(item: Instruction, operands: Sequence[str]) -> str:
     bits_of(item.type)
-    return unsigned(operands[0], bits_of(item.operands[0].type))
+    return write_unsigned(operands[0], bits_of(item.operands[0].type))
 
 
 def _sign_extend(item: Instruction, operands: Sequence[str]) -> str:
@@ -177,13 +177,13 @@ def _to_pointer(item: Instruction, operands: Sequence[str]) -> str:
 
 
 def _from_pointer(item: Instruction, operands: Sequence[str]) -> str:
-    return wrapped(operands[0], bits_of(item.type)) if bits_of(item.type) <= 32 else operands[0]
+    return write_signed(operands[0], bits_of(item.type)) if bits_of(item.type) <= 32 else operands[0]
 
 
 def _to_real(item: Instruction, operands: Sequence[str]) -> str:
     is_real(item.type)
     bits = bits_of(item.operands[0].type)
-    text = unsigned(operands[0], bits) if item.opcode == "uitofp" else f"({operands[0]})"
+    text = write_unsigned(operands[0], bits) if item.opcode == "uitofp" else f"({operands[0]})"
     return f"TO_REAL({text}, {item.type!r})"
 
 

@@ -24,7 +24,7 @@ _FORMATS: Final[dict[str, Any]] = {"i8": "b", "i16": "h", "i32": "i", "i64": "q"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class MemoryObject:
     """An object in memory."""
 
     name: str
@@ -39,10 +39,10 @@ class Memory:
     """
 
     def __init__(self, objects: Mapping[str, bytes], stack: int = 0) -> None:
-        self.objects: dict[str, Placed] = {}
+        self.objects: dict[str, MemoryObject] = {}
         address = FIRST_ADDRESS
         for name, contents in objects.items():
-            self.objects[name] = Placed(name, address, len(contents))
+            self.objects[name] = MemoryObject(name, address, len(contents))
             address += -(-(len(contents) + _GAP) // _ALIGNMENT) * _ALIGNMENT
         self._stack_start = self._stack = address
         self._stack_end = address + stack
@@ -68,7 +68,7 @@ class Memory:
         placed = self.objects[name]
         return bytes(self.bytes[placed.address : placed.address + placed.size])
 
-    def find(self, address: int) -> Placed | None:
+    def find(self, address: int) -> MemoryObject | None:
         """The object that an address lies in or right behind; None where there is none."""
         for placed in self.objects.values():
             if placed.address <= address <= placed.address + placed.size:
@@ -89,7 +89,7 @@ class Memory:
         self.bytes[address : address + size] = bytes(size)
         self._mark(address, size, 1)
         # Objects of the stack are named by their address only: they are nobody's data.
-        self.objects[f"stack {address:#x}"] = Placed("a local array", address, size)
+        self.objects[f"stack {address:#x}"] = MemoryObject("a local array", address, size)
         return address
 
     @property
@@ -134,10 +134,10 @@ class Memory:
             f"which has {near.size}; give a longer array, or smaller arguments"
         )
 
-    def _nearest(self, address: int) -> Placed | None:
+    def _nearest(self, address: int) -> MemoryObject | None:
         """The object that begins or ends next to an address."""
 
-        def distance(placed: Placed) -> int:
+        def distance(placed: MemoryObject) -> int:
             return min(abs(placed.address - address), abs(placed.address + placed.size - address))
 
         return min(self.objects.values(), key=distance, default=None)

@@ -17,12 +17,12 @@ from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop, exit_loop
 from gridloom.frontend.c.function.host_code import Mark
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Function, Instruction, Module, Value
+from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
 from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import Loop, find_loops
-from gridloom.frontend.c.nest.interchange import Exchanged, exchanged
+from gridloom.frontend.c.loops import NaturalLoop, find_loops
+from gridloom.frontend.c.nest.interchange import Exchanged, interchange_nest
 from gridloom.frontend.c.nest.restarts import controlled_loops
-from gridloom.frontend.c.region import Region, flattened, single
+from gridloom.frontend.c.region import LoopRegion, flatten_nest, single
 from gridloom.frontend.c.translate import translate
 
 #: How many iterations of the loop around may run side by side.
@@ -42,7 +42,7 @@ class LoopPlan:
     name: str
     line: int
     depth: int
-    loop: Loop = field(repr=False)
+    loop: NaturalLoop = field(repr=False)
     graph: CLoop | None = field(default=None, repr=False)
     #: Set for a loop with early exits, which runs in pieces.
     pieces: ExitLoop | None = field(default=None, repr=False)
@@ -57,7 +57,7 @@ class LoopPlan:
     exchanged: LoopPlan | None = field(default=None, repr=False)
     #: The loop inside, and the loops around it from the inside out, where a loop controller starts it for each of their
     #: iterations; ``loop`` is the last of them.
-    controls: tuple[Loop, ...] = field(default=(), repr=False)
+    controls: tuple[NaturalLoop, ...] = field(default=(), repr=False)
 
     @property
     def is_nest(self) -> bool:
@@ -88,7 +88,7 @@ class LoopPlan:
 
     def _known(self, value: Value) -> Value:
         """A value as the function has it: how far a pointer has moved is 0 when the loop begins."""
-        if isinstance(value, Argument) and value not in self.loop.function.arguments:
+        if isinstance(value, IrParameter) and value not in self.loop.function.arguments:
             return Constant(value.type, 0)
         return value
 
@@ -125,7 +125,7 @@ class FunctionProgram:
 
     name: str
     file: str
-    module: Module = field(repr=False)
+    module: IrModule = field(repr=False)
     function: Function = field(repr=False)
     functions: tuple[Function, ...] = field(repr=False)
     loops: tuple[LoopPlan, ...]
@@ -147,7 +147,7 @@ def read_program(path: Path, function: str, *, unrolled: bool = False) -> Functi
 
 
 def program_of(
-    module: Module, function: str, file: str, *, turns: Mapping[str, int] = MappingProxyType({})
+    module: IrModule, function: str, file: str, *, turns: Mapping[str, int] = MappingProxyType({})
 ) -> FunctionProgram:
     """The program of a function of a module, wherever its IR comes from. ``file`` is for messages.
 
@@ -172,7 +172,7 @@ def program_of(
     )  # fmt: skip
 
 
-def reached_functions(module: Module, name: str) -> list[Function]:
+def reached_functions(module: IrModule, name: str) -> list[Function]:
     """The function and all functions of the module that it may call, each once."""
     found: dict[str, Function] = {}
     work = [name]
@@ -185,7 +185,7 @@ def reached_functions(module: Module, name: str) -> list[Function]:
     return list(found.values())
 
 
-def _plan(module: Module, loop: Loop, number: int, file: str, turns: int) -> LoopPlan:
+def _plan(module: IrModule, loop: NaturalLoop, number: int, file: str, turns: int) -> LoopPlan:
     """What becomes of one loop."""
     depth, around = 0, loop.parent
     while around:
@@ -198,38 +198,38 @@ def _plan(module: Module, loop: Loop, number: int, file: str, turns: int) -> Loo
     return _translated(module, plan, file)
 
 
-def entrance(inner: Loop) -> str:
+def entrance(inner: NaturalLoop) -> str:
     """The block that leads into an inner loop and nowhere else; "" where there is none."""
     blocks = inner.function.blocks
     before = [name for name, block in blocks.items() if inner.header in block.successors and name not in inner.blocks]
     return before[0] if len(before) == 1 and blocks[before[0]].successors == [inner.header] else ""
 
 
-def _flattened(module: Module, plan: LoopPlan, file: str, turns: int) -> LoopPlan:
+def _flattened(module: IrModule, plan: LoopPlan, file: str, turns: int) -> LoopPlan:
     """The plan of a loop around one innermost loop, with the graph of both as one loop where there is one."""
     around = replace(plan, reason="the host runs it around its inner loops")
     inner = plan.loop.children[0]
     if len(plan.loop.children) > 1 or inner.children or not entrance(inner):
         return around
     try:
-        graph = translate(module, flattened(plan.loop, file), file, f"{plan.name}_nest", {}, turns=turns)
+        graph = translate(module, flatten_nest(plan.loop, file), file, f"{plan.name}_nest", {}, turns=turns)
     except GridloomError:
         return around
     return replace(plan, graph=graph, name=f"{plan.name}_nest")
 
 
-def _exchanged(module: Module, plan: LoopPlan, file: str) -> LoopPlan | None:
+def _exchanged(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan | None:
     """The plan of a loop around one innermost loop with both exchanged; None where that is not legal."""
     name = f"{plan.name}_exchanged"
     try:
-        found = exchanged(module, plan.loop, file)
+        found = interchange_nest(module, plan.loop, file)
         graph = translate(module, found.region, file, name, {})
     except GridloomError:
         return None
     return replace(plan, number=plan.number + _EXCHANGED_NUMBERS, name=name, graph=graph, interchange=found)
 
 
-def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
+def _translated(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan:
     """The plan with a graph: of a counted loop, else of a loop in pieces; or with the reason why it has none."""
     region, loop = None, plan.loop
     sizes: Mapping[str, int] = {}
@@ -248,7 +248,7 @@ def _translated(module: Module, plan: LoopPlan, file: str) -> LoopPlan:
     return replace(plan, reason=getattr(reason, "message", str(reason)))
 
 
-def controlled(module: Module, plan: LoopPlan, levels: int) -> LoopPlan | None:
+def plan_controller(module: IrModule, plan: LoopPlan, levels: int) -> LoopPlan | None:
     """The plan of the loops around a counted loop that a controller of so many levels takes over; None: of none."""
     if plan.graph is None or plan.pieces is not None or plan.is_nest or plan.jam > 1:
         return None
@@ -260,7 +260,7 @@ def controlled(module: Module, plan: LoopPlan, levels: int) -> LoopPlan | None:
                    loop=around[-1], jams=(), controls=(plan.loop, *around))  # fmt: skip
 
 
-def _jams(module: Module, plan: LoopPlan, region: Region, file: str) -> Iterator[LoopPlan]:
+def _jams(module: IrModule, plan: LoopPlan, region: LoopRegion, file: str) -> Iterator[LoopPlan]:
     """The loop with several iterations of the loop around it side by side; none where they depend on each other."""
     outer = plan.loop.parent
     if outer is None:

@@ -20,7 +20,7 @@ from gridloom.frontend.c.llvm.driver import (
     MAX_MEMORY,
     SEMANTICS,
     TIME_LIMIT,
-    Limits,
+    CompilerLimits,
     find_compiler,
     run_compiler,
 )
@@ -61,7 +61,7 @@ class CType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class FunctionParameter:
     """A parameter of the function."""
 
     name: str
@@ -73,7 +73,7 @@ class Signature:
     """A function as C declares it. ``result`` is None for void."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     result: CType | None
     #: Variables of the file that are no constants: name -> their type (of the elements, for arrays).
     variables: dict[str, CType]
@@ -90,7 +90,7 @@ def _debug_ir(path: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
         output = Path(folder) / "types.ll"
         words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(path.resolve())]
-        run_compiler(words, Path(folder), path, TIME_LIMIT, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
+        run_compiler(words, Path(folder), path, TIME_LIMIT, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         return with_letters(output.read_text(encoding="utf-8", errors="replace")) if output.is_file() else ""
 
 
@@ -107,13 +107,13 @@ def parse_signature(text: str, function: str, where: str) -> Signature:
         raise SourceError(f"has no function {function!r}; it has: {known}", where=where)
     kinds = types.members(types.field(program, "type"), "types")
     result = types.read(kinds[0]) if kinds and kinds[0] is not None else None
-    found: dict[int, Parameter] = {}
+    found: dict[int, FunctionParameter] = {}
     for body in types.records.values():
         if body.startswith("!DILocalVariable(") and f"scope: !{program}," in body and "arg:" in body:
             position = int(re.search(r"arg: (\d+)", body)[1])  # type: ignore[index]
             name = re.search(r'name: "([^"]*)"', body)
             kind = re.search(r"type: !(\d+)", body)
-            found[position] = Parameter(name=name[1] if name else f"arg{position}",
+            found[position] = FunctionParameter(name=name[1] if name else f"arg{position}",
                                         type=types.read(int(kind[1]) if kind else None))  # fmt: skip
     parameters = tuple(found[k] for k in sorted(found))
     return Signature(name=function, parameters=parameters, result=result, variables=types.variables())

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.includes import check_directives, check_included, included, looked_at
+from gridloom.frontend.c.llvm.includes import check_directives, check_includes, looked_at, parse_includes
 from gridloom.frontend.processes import stop
 from gridloom.text_file import read_text
 
@@ -69,7 +69,7 @@ _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): 
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CompilerLimits:
     """What a run of the compiler may take: bytes of memory, and bytes of each file that it writes."""
 
     memory: int
@@ -143,7 +143,7 @@ def compile_to_ir(path: Path, *, time_limit: float | None = None, unrolled: bool
         output = Path(folder) / "loop.ll"
         flags = [flag for flag in _FLAGS if not (unrolled and flag == _KEEPS_LOOPS)]
         words = [*compiler.command, *compiler.target, *SEMANTICS, *flags, "-o", str(output), str(path.resolve())]
-        message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
+        message = run_compiler(words, Path(folder), path, limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))
         return output.read_text(encoding="utf-8", errors="replace")
@@ -160,7 +160,7 @@ def optimise_ir(text: str, path: Path, *, time_limit: float | None = None) -> st
         source, output = Path(folder) / "module.ll", Path(folder) / "loop.ll"
         source.write_text(text, encoding="utf-8")
         words = [*compiler.command, *compiler.target, *_IR_FLAGS, "-o", str(output), str(source)]
-        message = run_compiler(words, Path(folder), path, limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
+        message = run_compiler(words, Path(folder), path, limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=str(path))
         return output.read_text(encoding="utf-8", errors="replace")
@@ -178,11 +178,11 @@ def preprocess(path: Path, folder: Path, time_limit: float = TIME_LIMIT) -> Path
     compiler, listed = find_compiler(), folder / "read.d"
     words = [*compiler.command, *compiler.target, *SEMANTICS, "-w", "-E", "-H", "-MD", "-MF", str(listed)]
     words += ["-MT", "unit", "-o", "-", str(source)]
-    message = run_compiler(words, folder, path, time_limit, limits=Limits(MAX_MEMORY, MAX_PREPROCESSED_BYTES))
-    names = included(message)
+    message = run_compiler(words, folder, path, time_limit, limits=CompilerLimits(MAX_MEMORY, MAX_PREPROCESSED_BYTES))
+    names = parse_includes(message)
     if listed.is_file():
         names += looked_at(listed.read_text(encoding="utf-8", errors="replace"))
-    check_included(names, path, _own_folders(compiler))
+    check_includes(names, path, _own_folders(compiler))
     output = folder / _OUTPUT
     if output.stat().st_size >= MAX_PREPROCESSED_BYTES:
         most = MAX_PREPROCESSED_BYTES // (1024 * 1024)
@@ -210,7 +210,7 @@ def run_compiler(
     path: Path,
     time_limit: float,
     cache_folder: Path | None = None,
-    limits: Limits | None = None,
+    limits: CompilerLimits | None = None,
 ) -> str:
     """Run a command in a folder and return what it wrote to standard error.
 

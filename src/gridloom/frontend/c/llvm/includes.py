@@ -1,7 +1,7 @@
 """Which files a C source may read: those below its own folder, and the compiler's own.
 
 Two looks are taken. :func:`check_directives` reads the directives of the source before clang does, since clang would
-wait for a named pipe; :func:`check_included` judges the list of files that clang says it looked at, whatever macros and
+wait for a named pipe; :func:`check_includes` judges the list of files that clang says it looked at, whatever macros and
 conditions led to them, before any of its messages is shown.
 """
 
@@ -99,7 +99,7 @@ def _check_questions(file: Path, words: str, folder: Path) -> None:
             )
 
 
-def included(message: str) -> list[str]:
+def parse_includes(message: str) -> list[str]:
     """The files that clang says it included (``-H``), also where it ends with an error."""
     return _INCLUDED.findall(message)
 
@@ -110,7 +110,7 @@ def looked_at(listed: str) -> list[str]:
     return [name for name in names[1:] if name]
 
 
-def check_included(names: Iterable[str], path: Path, folders: Iterable[Path]) -> None:
+def check_includes(names: Iterable[str], path: Path, folders: Iterable[Path]) -> None:
     """Raise SourceError where clang looked at a file outside the folders that it may read.
 
     These are the folder of the source with those below it, and the compiler's own ``folders``.

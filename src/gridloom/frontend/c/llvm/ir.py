@@ -22,7 +22,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class IrParameter:
     """A parameter of a function.
 
     ``apart`` is C's ``restrict``; ``bytes`` is what ``int x[static 8]`` promises, else 0.
@@ -102,11 +102,11 @@ class Instruction:
         return f"Instruction({self.text.strip()})"
 
 
-Value = Constant | Argument | Global | GlobalAddress | Opaque | Instruction
+Value = Constant | IrParameter | Global | GlobalAddress | Opaque | Instruction
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class BasicBlock:
     """A basic block."""
 
     name: str
@@ -129,8 +129,8 @@ class Function:
 
     name: str
     line: int
-    arguments: list[Argument]
-    blocks: dict[str, Block]
+    arguments: list[IrParameter]
+    blocks: dict[str, BasicBlock]
     #: Only functions of the module call it, so that clang may know what its arguments are.
     internal: bool = False
 
@@ -149,7 +149,7 @@ class LoopSpan:
 
 
 @dataclass(slots=True, eq=False)
-class Module:
+class IrModule:
     """A compiled file."""
 
     functions: dict[str, Function]

@@ -15,7 +15,7 @@ from gridloom.errors import SourceError
 _SCALARS: Final = {"float": 4, "double": 8, "ptr": 4, "half": 2}
 
 
-class Layout:
+class DataLayout:
     """Answers how many bytes a type takes and where its members start. ``structs`` maps names to the texts of structs.
 
     >>> layout = Layout({"point": "{ i8, i32, i16 }"})

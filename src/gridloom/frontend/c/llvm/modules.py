@@ -6,11 +6,11 @@ from pathlib import Path
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 from gridloom.frontend.c.llvm.reader import read_module
 
 
-def module_of(path: Path, function: str | None = None, *, singles: bool = False) -> Module:
+def module_of(path: Path, function: str | None = None, *, singles: bool = False) -> IrModule:
     """The records of a ``.c`` or ``.mlir`` file, as clang leaves them after optimisation.
 
     ``function`` and ``singles`` are for MLIR: only that function and its callees have to be taken, and every f64 is

@@ -21,7 +21,7 @@ from gridloom.frontend.c.llvm.driver import (
     MAX_MEMORY,
     SEMANTICS,
     TIME_LIMIT,
-    Limits,
+    CompilerLimits,
     find_compiler,
     preprocess,
     run_compiler,
@@ -81,7 +81,7 @@ def native_module(
         _check_unit(text.read_bytes(), path)
         output = Path(folder) / "unit.ll"
         words = [*find_compiler().clang, *TARGET, *SEMANTICS, *_FLAGS, "-o", str(output), str(text)]
-        message = run_compiler(words, Path(folder), path, time_limit, limits=Limits(MAX_MEMORY, MAX_IR_BYTES))
+        message = run_compiler(words, Path(folder), path, time_limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
         printed = output.read_text(encoding="utf-8", errors="replace")

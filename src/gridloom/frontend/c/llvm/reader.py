@@ -17,19 +17,19 @@ from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.ir import (
-    Argument,
-    Block,
+    BasicBlock,
     Constant,
     Function,
     Global,
     GlobalAddress,
     Instruction,
+    IrModule,
+    IrParameter,
     LoopSpan,
-    Module,
     Opaque,
     Value,
 )
-from gridloom.frontend.c.llvm.layout import Layout
+from gridloom.frontend.c.llvm.layout import DataLayout
 from gridloom.frontend.c.llvm.names import plain, with_letters
 
 MAX_INSTRUCTIONS: Final = 20_000
@@ -51,7 +51,7 @@ _VARIABLE: Final = re.compile(r'DILocalVariable\(name: "([A-Za-z_]\w*)"')
 _GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.$-]+), i\d+ (-?\d+)\)")
 
 
-def read_module(text: str, where: str) -> Module:
+def read_module(text: str, where: str) -> IrModule:
     """The functions, globals and loop spans of an IR text. Linear in its length.
 
     Needs llvmlite. SourceError where its LLVM does not know what a newer clang writes, and for too many functions.
@@ -96,13 +96,13 @@ class _Reader:
         self.text = str(parsed)
         self.metadata = {int(m[1]): with_letters(m[2]) for m in _DEFINITION.finditer(self.text)}
         self.structs = {plain(m[1]): m[2] for m in _STRUCT.finditer(self.text)}
-        self.layout = Layout(self.structs)
+        self.layout = DataLayout(self.structs)
         self.values: dict[Any, Value] = {}
         self.globals: dict[str, Global] = {}
         self.spans: dict[Instruction, LoopSpan] = {}
         self.variables: dict[tuple[str, str], str] = {}
 
-    def module(self) -> Module:
+    def module(self) -> IrModule:
         """The records of the whole module."""
         for variable in self.parsed.global_variables:
             self.globals[variable.name] = self.values[variable] = self._global(variable)
@@ -112,7 +112,7 @@ class _Reader:
         for function in self.parsed.functions:
             if not function.is_declaration:
                 functions[function.name] = self._function(function, bodies[function.name])
-        return Module(functions, self.globals, self.structs, self.spans)
+        return IrModule(functions, self.globals, self.structs, self.spans)
 
     def _variables(self) -> dict[tuple[str, str], str]:
         """(Function, value) -> the variable of the source that the value is, where a debug record says so."""
@@ -143,11 +143,11 @@ class _Reader:
         SourceError where llvmlite and the printed text disagree, or the function is too long.
         """
         head, body = lines
-        arguments: list[Argument] = []
+        arguments: list[IrParameter] = []
         for argument in function.arguments:
             words = {bytes(a).decode() for a in argument.attributes}
             promised = (_DEREFERENCEABLE.fullmatch(word) for word in words)
-            record = Argument(
+            record = IrParameter(
                 name=argument.name or f"arg{len(arguments)}",
                 type=str(argument.type),
                 apart="noalias" in words,
@@ -170,11 +170,13 @@ class _Reader:
             )
         return self._fill(function, head, arguments, raw, body)
 
-    def _fill(self, function: Any, head: str, arguments: list[Argument], raw: list[Any], body: list[str]) -> Function:
+    def _fill(
+        self, function: Any, head: str, arguments: list[IrParameter], raw: list[Any], body: list[str]
+    ) -> Function:
         """The blocks of a function: first all instructions, then their operands, which may come later in the text."""
         names = _block_names(raw, body)
         pairs: list[tuple[Any, Instruction]] = []
-        blocks: dict[str, Block] = {}
+        blocks: dict[str, BasicBlock] = {}
         position = 0
         for (_, row), name in zip(raw, names):
             records = []
@@ -185,7 +187,7 @@ class _Reader:
                 records.append(record)
                 pairs.append((item, record))
                 position += 1
-            blocks[name] = Block(name, records)
+            blocks[name] = BasicBlock(name, records)
         for item, record in pairs:
             operands = [self._operand(o) for o in item.operands if o.value_kind.name != "basic_block"]
             # The last operand of a call is what it calls.
@@ -274,7 +276,7 @@ def _cases(switch: Instruction) -> list[Constant]:
     return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in cases if m]
 
 
-def _drop_unreachable(blocks: dict[str, Block]) -> None:
+def _drop_unreachable(blocks: dict[str, BasicBlock]) -> None:
     """Leave out the ways to blocks that control never reaches: the default of a switch that has all its cases.
 
     Such an edge would otherwise be an exit of the loop, and a loop with two exits is refused.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.region import Region, Trip, word_step
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
+from gridloom.frontend.c.region import LoopRegion, Trip, word_step
 
 #: Loops with more iterations are taken for endless.
 _MOST = 4096
@@ -32,7 +32,9 @@ class _Moves:
 class Crossing:
     """The test for one nest, whose outer loop runs inside the region and whose inner one is counted by ``turn``."""
 
-    def __init__(self, region: Region, pointers: Pointers, turn: Argument, outer: Trip | None, inner: Trip) -> None:
+    def __init__(
+        self, region: LoopRegion, pointers: Pointers, turn: IrParameter, outer: Trip | None, inner: Trip
+    ) -> None:
         self.region, self.pointers, self.turn = region, pointers, turn
         self.outer, self.inner = outer, inner
 

@@ -22,12 +22,12 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses
-from gridloom.frontend.c.llvm.ir import Argument, Block, Constant, Function, Instruction, Module, Value
-from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.frontend.c.loops import Loop
+from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.c.loops import NaturalLoop
 from gridloom.frontend.c.nest.crossing import Crossing
 from gridloom.frontend.c.nest.kept import Kept, kept_values, read_again
-from gridloom.frontend.c.region import Region, Trip, at, constant_step, flattened, single, trip_parts
+from gridloom.frontend.c.region import LoopRegion, Trip, at, constant_step, flatten_nest, single, trip_parts
 from gridloom.frontend.c.wide_integers.elements import word_accesses
 
 #: The live-in that says which iteration of the inner loop a launch is for.
@@ -38,9 +38,9 @@ TURN: Final = "turn"
 class Exchanged:
     """A nest whose outer loop runs inside: its region, and what decides the iterations of both loops."""
 
-    region: Region
+    region: LoopRegion
     #: The parameter that stands for :data:`TURN`.
-    turn: Argument
+    turn: IrParameter
     #: Of the loop that runs inside now, which was the outer one; None where that is not known simply.
     inside: Trip | None
     #: Of the loop that runs outside now.
@@ -52,20 +52,20 @@ class Exchanged:
         return _number(self.inside), _number(self.around)
 
 
-def exchanged(module: Module, loop: Loop, file: str) -> Exchanged:
+def interchange_nest(module: IrModule, loop: NaturalLoop, file: str) -> Exchanged:
     """The nest of a loop and the one loop inside it, exchanged. SourceError with the reason where that is not legal.
 
     Costs a copy of the nest's blocks, and a comparison of every store with every other access.
     """
-    whole = flattened(loop, file)
+    whole = flatten_nest(loop, file)
     try:
         return _exchanged(module, whole, file)
     except SourceError as error:
         raise error if error.where else error.at(at(loop, file)) from None
 
 
-def _exchanged(module: Module, whole: Region, file: str) -> Exchanged:
-    """:func:`exchanged` for the region of the nest; errors have no place."""
+def _exchanged(module: IrModule, whole: LoopRegion, file: str) -> Exchanged:
+    """:func:`interchange_nest` for the region of the nest; errors have no place."""
     loop, inner = whole.loop, whole.inner
     assert inner is not None
     alone = single(inner, file)
@@ -77,7 +77,7 @@ def _exchanged(module: Module, whole: Region, file: str) -> Exchanged:
     counters = {phi: step for phi in inner.phis if (step := _step(module, alone, phi)) is not None}
     kept = kept_values(whole, [phi for phi in inner.phis if phi not in counters])
     _refuse_rest(loop, inner, kept)
-    turn = Argument(TURN, "i32")
+    turn = IrParameter(TURN, "i32")
     copy = _Copy(loop, alone, turn, counters, kept)
     region = single(copy.loop, file)
     found = Exchanged(region, turn, trip_parts(region), around)
@@ -90,7 +90,7 @@ def _number(trip: Trip | None) -> int | None:
     return None if trip is None else trip.constant
 
 
-def _is_fixed(whole: Region) -> bool:
+def _is_fixed(whole: LoopRegion) -> bool:
     """True where nothing that the nest computes decides whether an iteration enters the inner loop."""
     assert whole.inner is not None
     own = [block for name, block in whole.blocks.items() if name not in whole.inner.blocks and name != whole.exiting]
@@ -99,7 +99,7 @@ def _is_fixed(whole: Region) -> bool:
     return not any(whole.contains(value) for value in asked)
 
 
-def _step(module: Module, alone: Region, phi: Instruction) -> int | None:
+def _step(module: IrModule, alone: LoopRegion, phi: Instruction) -> int | None:
     """What an iteration of the inner loop adds to a phi, a pointer in bytes; None where it is no counter."""
     if alone.initial(phi) is None:
         return None
@@ -112,15 +112,15 @@ def _step(module: Module, alone: Region, phi: Instruction) -> int | None:
     return None if move.terms else move.constant
 
 
-def _pointers(module: Module, region: Region, file: str) -> Pointers:
+def _pointers(module: IrModule, region: LoopRegion, file: str) -> Pointers:
     """The pointers of a region."""
     return Pointers(
-        Layout(module.structs), region.contains, region.initial, region.following,
+        DataLayout(module.structs), region.contains, region.initial, region.following,
         lambda phi: region.owner(phi) is not None, lambda item: f"{file}:{item.line}",
     )  # fmt: skip
 
 
-def _refuse_rest(loop: Loop, inner: Loop, kept: Iterable[Kept]) -> None:
+def _refuse_rest(loop: NaturalLoop, inner: NaturalLoop, kept: Iterable[Kept]) -> None:
     """SourceError where the nest does more than run its inner loop, or leaves values behind."""
     blocks = loop.function.blocks
     stores = {item.store for item in kept}
@@ -146,7 +146,12 @@ class _Copy:
     """
 
     def __init__(
-        self, loop: Loop, alone: Region, turn: Argument, counters: dict[Instruction, int], kept: Iterable[Kept]
+        self,
+        loop: NaturalLoop,
+        alone: LoopRegion,
+        turn: IrParameter,
+        counters: dict[Instruction, int],
+        kept: Iterable[Kept],
     ) -> None:
         inner = alone.loop
         self.inside = set(inner.blocks)
@@ -168,16 +173,16 @@ class _Copy:
         for name in loop.blocks:
             listed = [copies[i] for i in blocks[name].instructions if not (name == inner.header and i in inner.phis)]
             kept_items = [i for i in listed if isinstance(i, Instruction)]
-            blocks[name] = Block(name, [*(made if name == inner.header else ()), *kept_items])
+            blocks[name] = BasicBlock(name, [*(made if name == inner.header else ()), *kept_items])
         for name in loop.blocks:
             for copied in blocks[name].instructions:
                 copied.operands = [copies.get(operand, operand) for operand in copied.operands]
         _straighten(blocks[inner.latches[0]], inner)
         function = Function(loop.function.name, loop.function.line, loop.function.arguments, blocks)
-        self.loop = Loop(function, loop.header, list(loop.blocks), list(loop.latches), loop.span)
+        self.loop = NaturalLoop(function, loop.header, list(loop.blocks), list(loop.latches), loop.span)
 
 
-def _counted(alone: Region, phi: Instruction, step: int, turn: Argument) -> list[Instruction]:
+def _counted(alone: LoopRegion, phi: Instruction, step: int, turn: IrParameter) -> list[Instruction]:
     """Instructions for what a counter of the inner loop holds in the iteration that ``turn`` says; the last is it."""
     first = alone.initial(phi)
     assert first is not None
@@ -190,14 +195,14 @@ def _counted(alone: Region, phi: Instruction, step: int, turn: Argument) -> list
     return [value] if step == 1 else [moved, value]
 
 
-def _straighten(latch: Block, inner: Loop) -> None:
+def _straighten(latch: BasicBlock, inner: NaturalLoop) -> None:
     """Let the inner loop's last block go on instead of back."""
     branch = latch.terminator
     onward = next(target for target in branch.targets if target != inner.header)
     branch.opcode, branch.operands, branch.targets = "br", [], [onward]
 
 
-def _refuse_crossings(module: Module, found: Exchanged, copy: _Copy, file: str) -> None:
+def _refuse_crossings(module: IrModule, found: Exchanged, copy: _Copy, file: str) -> None:
     """SourceError for two accesses that would meet in the opposite order."""
     pointers = _pointers(module, found.region, file)
     halves = word_accesses(found.region.instructions)

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
-from gridloom.frontend.c.llvm.ir import Argument, Instruction, Value
-from gridloom.frontend.c.loops import Loop, initial_value, next_value
+from gridloom.frontend.c.llvm.ir import Instruction, IrParameter, Value
+from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
 from gridloom.frontend.c.nest.values import constant_addition
-from gridloom.frontend.c.region import Region, trip_parts
+from gridloom.frontend.c.region import LoopRegion, trip_parts
 from gridloom.frontend.c.wide_integers.elements import word_accesses
 
 
 def moves_of(
-    region: Region, accesses: Iterable[Access], liveins: Mapping[str, Value], pointers: Pointers
+    region: LoopRegion, accesses: Iterable[Access], liveins: Mapping[str, Value], pointers: Pointers
 ) -> dict[str, Form]:
     """Live-in -> what an iteration of the loop around adds to it, for those that it moves: a form over fixed values.
 
@@ -36,7 +36,7 @@ def moves_of(
     return {name: step for name, step in moved.items() if step.constant or step.terms}
 
 
-def _refuse_stores(region: Region, outer: Loop, accesses: list[Access], pointers: Pointers) -> None:
+def _refuse_stores(region: LoopRegion, outer: NaturalLoop, accesses: list[Access], pointers: Pointers) -> None:
     """SourceError for a store that another outer iteration may see."""
     if any(access.is_store for access in accesses):
         raise SourceError("jam takes a loop that stores nothing itself; sum up in a variable and store after the loop")
@@ -54,7 +54,7 @@ def _refuse_stores(region: Region, outer: Loop, accesses: list[Access], pointers
                 raise SourceError("the loop around it stores to an array that it reads, or may: 'restrict' says not")
 
 
-def _move(value: Value, outer: Loop, pointers: Pointers, name: str) -> Form:
+def _move(value: Value, outer: NaturalLoop, pointers: Pointers, name: str) -> Form:
     """What an outer iteration adds to a value from before the loop; 0 for one that it does not change."""
     total = Form(0, {})
     if not outer.contains(value):
@@ -69,7 +69,7 @@ def _move(value: Value, outer: Loop, pointers: Pointers, name: str) -> Form:
     return total
 
 
-def _step(symbol: Value, outer: Loop, pointers: Pointers, name: str) -> Form | None:
+def _step(symbol: Value, outer: NaturalLoop, pointers: Pointers, name: str) -> Form | None:
     """What an outer iteration adds to a counter, or to a counter times a fixed value; None for anything else."""
     if not isinstance(symbol, Instruction):
         return None
@@ -80,7 +80,7 @@ def _step(symbol: Value, outer: Loop, pointers: Pointers, name: str) -> Form | N
     if symbol.opcode != "mul" or symbol.type != "i32":
         return None
     for factor, fixed in (symbol.operands, reversed(symbol.operands)):
-        if isinstance(fixed, Argument | Instruction) and not outer.contains(fixed) and outer.contains(factor):
+        if isinstance(fixed, IrParameter | Instruction) and not outer.contains(fixed) and outer.contains(factor):
             moved = _move(factor, outer, pointers, name)
             return None if moved.terms else Form(0, {fixed: moved.constant})
     return None

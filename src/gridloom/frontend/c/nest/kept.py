@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.loops import Loop
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
+from gridloom.frontend.c.loops import NaturalLoop
+from gridloom.frontend.c.region import LoopRegion
 
 #: What addresses are computed with: it may be computed again elsewhere.
 _PURE = frozenset({"getelementptr", "add", "sub", "mul", "shl", "or", "sext", "zext", "trunc", "and"})
@@ -30,12 +30,12 @@ class Kept:
     before: Instruction | None
 
 
-def kept_values(whole: Region, phis: Sequence[Instruction]) -> list[Kept]:
+def kept_values(whole: LoopRegion, phis: Sequence[Instruction]) -> list[Kept]:
     """The phis of a nest's inner loop with the stores that leave them. SourceError for one that is not stored."""
     return [_kept(whole, phi) for phi in phis]
 
 
-def _kept(whole: Region, phi: Instruction) -> Kept:
+def _kept(whole: LoopRegion, phi: Instruction) -> Kept:
     """The store that leaves a phi."""
     inner = whole.inner
     assert inner is not None
@@ -56,7 +56,7 @@ def _kept(whole: Region, phi: Instruction) -> Kept:
     )
 
 
-def _always(whole: Region, name: str) -> bool:
+def _always(whole: LoopRegion, name: str) -> bool:
     """True for a block that runs whenever the inner loop does."""
     inner = whole.inner
     assert inner is not None
@@ -65,7 +65,7 @@ def _always(whole: Region, name: str) -> bool:
     return _follows(whole, inner.latches[0], name)
 
 
-def _follows(whole: Region, start: str, name: str) -> bool:
+def _follows(whole: LoopRegion, start: str, name: str) -> bool:
     """True where every way on from a block passes another one within the iteration."""
     work, seen = [start], set()
     while work:
@@ -79,7 +79,7 @@ def _follows(whole: Region, start: str, name: str) -> bool:
     return True
 
 
-def _is_fixed(whole: Region, value: Value) -> bool:
+def _is_fixed(whole: LoopRegion, value: Value) -> bool:
     """True for an address that the inner loop does not move, and that may be computed again before it."""
     if not isinstance(value, Instruction) or not whole.contains(value):
         return True
@@ -88,7 +88,7 @@ def _is_fixed(whole: Region, value: Value) -> bool:
     return value.opcode in _PURE and all(_is_fixed(whole, operand) for operand in value.operands)
 
 
-def _load_of(whole: Region, first: Value, place: Value) -> Instruction | None:
+def _load_of(whole: LoopRegion, first: Value, place: Value) -> Instruction | None:
     """The value as a load of a place that nothing else reads."""
     if not (isinstance(first, Instruction) and first.opcode == "load" and whole.contains(first)):
         return None
@@ -96,7 +96,7 @@ def _load_of(whole: Region, first: Value, place: Value) -> Instruction | None:
     return first if first.operands[0] is place and len(users) == 1 else None
 
 
-def read_again(kept: Kept, turn: Argument, loop: Loop) -> list[Instruction]:
+def read_again(kept: Kept, turn: IrParameter, loop: NaturalLoop) -> list[Instruction]:
     """Instructions for what a value is when an iteration of the inner loop begins; the last is the value.
 
     In the inner loop's first iteration that is what it starts from, in all others what is in memory.
@@ -123,7 +123,7 @@ def _made(kept: Kept, opcode: str, kind: str, operands: list[Value]) -> Instruct
     return made
 
 
-def _again(value: Value, block: str, loop: Loop, items: list[Instruction]) -> Value:
+def _again(value: Value, block: str, loop: NaturalLoop, items: list[Instruction]) -> Value:
     """An address computed again in another block, since it may come after it; new instructions go to ``items``."""
     if not isinstance(value, Instruction) or not loop.contains(value) or value.opcode == "phi":
         return value

@@ -13,22 +13,22 @@ from collections.abc import Iterable
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Instruction, Module, Value
-from gridloom.frontend.c.llvm.layout import Layout
-from gridloom.frontend.c.loops import Loop, initial_value, next_value
-from gridloom.frontend.c.region import Region, constant_step, trip_parts
+from gridloom.frontend.c.llvm.ir import Instruction, IrModule, Value
+from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
+from gridloom.frontend.c.region import LoopRegion, constant_step, trip_parts
 from gridloom.frontend.loops.operations import LiveIn, Operand
 
 #: What a value may be computed by from one that moves by a fixed amount, so that it moves by one, too.
 _LINEAR = frozenset({"add", "sub", "shl", "mul"})
 
 
-def controlled_loops(module: Module, graph: CLoop, most: int) -> list[Loop]:
+def controlled_loops(module: IrModule, graph: CLoop, most: int) -> list[NaturalLoop]:
     """The loops around an innermost one that a controller of so many levels can take over, from the inside out.
 
     Costs a pass over the loops around for each level.
     """
-    found: list[Loop] = []
+    found: list[NaturalLoop] = []
     parts = trip_parts(graph.region)
     around = graph.region.loop.parent
     if parts is None or graph.liveouts:
@@ -45,7 +45,7 @@ def controlled_loops(module: Module, graph: CLoop, most: int) -> list[Loop]:
     return found
 
 
-def _holds_only(loop: Loop, inner: Loop, outer: Loop) -> bool:
+def _holds_only(loop: NaturalLoop, inner: NaturalLoop, outer: NaturalLoop) -> bool:
     """True for a loop that computes counters and addresses besides the loop inside it.
 
     Nothing that ``outer``, the outermost loop, computes may decide whether that runs.
@@ -65,13 +65,13 @@ def _holds_only(loop: Loop, inner: Loop, outer: Loop) -> bool:
     return not left and not any(loop.contains(o) for item in after for o in item.operands)
 
 
-def _is_steady(loop: Loop, chain: list[Loop], ends: list[Value]) -> bool:
+def _is_steady(loop: NaturalLoop, chain: list[NaturalLoop], ends: list[Value]) -> bool:
     """True where neither this loop's number of iterations nor that of a loop inside changes in any of the chain."""
     exits = loop.exits
     if len(exits) != 1:
         return False
     blocks = {name: loop.function.blocks[name] for name in loop.blocks}
-    region = Region(loop, None, blocks, {}, exits[0][0], frozenset())
+    region = LoopRegion(loop, None, blocks, {}, exits[0][0], frozenset())
     parts = trip_parts(region) if blocks[region.exiting].terminator.operands else None
     if parts is None:
         return False
@@ -79,11 +79,11 @@ def _is_steady(loop: Loop, chain: list[Loop], ends: list[Value]) -> bool:
     return not any(around.contains(value) for around in chain for value in ends)
 
 
-def _moves(module: Module, graph: CLoop, chain: list[Loop]) -> bool:
+def _moves(module: IrModule, graph: CLoop, chain: list[NaturalLoop]) -> bool:
     """True where every loop of the chain moves what the innermost one is given by fixed amounts."""
     outer = chain[-1]
 
-    def owner(phi: Instruction) -> Loop | None:
+    def owner(phi: Instruction) -> NaturalLoop | None:
         return next((loop for loop in chain if phi.opcode == "phi" and phi.block == loop.header), None)
 
     def initial(phi: Instruction) -> Value | None:
@@ -95,7 +95,12 @@ def _moves(module: Module, graph: CLoop, chain: list[Loop]) -> bool:
         return next_value(loop, phi) if loop else phi
 
     pointers = Pointers(
-        Layout(module.structs), outer.contains, initial, following, lambda phi: owner(phi) is not None, lambda item: ""
+        DataLayout(module.structs),
+        outer.contains,
+        initial,
+        following,
+        lambda phi: owner(phi) is not None,
+        lambda item: "",
     )
     try:
         forms = [pointers.integer(value) for value in graph.liveins.values() if _known(value, outer)]
@@ -108,12 +113,12 @@ def _moves(module: Module, graph: CLoop, chain: list[Loop]) -> bool:
     return steady and not moving & wide and _prologue_is_linear(graph, moving)
 
 
-def _known(value: Value, outer: Loop) -> bool:
+def _known(value: Value, outer: NaturalLoop) -> bool:
     """True for a value that may move; others are the same in every iteration."""
     return outer.contains(value)
 
 
-def _is_linear(symbol: Value, outer: Loop, chain: Iterable[Loop], pointers: Pointers) -> bool:
+def _is_linear(symbol: Value, outer: NaturalLoop, chain: Iterable[NaturalLoop], pointers: Pointers) -> bool:
     """True for a symbol that is fixed, a counter with a fixed step, or such a counter times a fixed value."""
     if not isinstance(symbol, Instruction) or not outer.contains(symbol):
         return True
@@ -128,7 +133,7 @@ def _is_linear(symbol: Value, outer: Loop, chain: Iterable[Loop], pointers: Poin
     return False
 
 
-def _steps(phi: Instruction, loop: Loop, pointers: Pointers) -> bool:
+def _steps(phi: Instruction, loop: NaturalLoop, pointers: Pointers) -> bool:
     """True for a phi that an iteration of its loop moves by a fixed amount, and that starts from a fixed value."""
     first = initial_value(loop, phi)
     if first is None or (loop.parent is not None and loop.parent.contains(first)):
@@ -136,7 +141,7 @@ def _steps(phi: Instruction, loop: Loop, pointers: Pointers) -> bool:
     if phi.type == "ptr":
         move = pointers.expand(pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
         return not move.terms
-    region = Region(loop, None, {name: loop.function.blocks[name] for name in loop.blocks}, {}, "", frozenset())
+    region = LoopRegion(loop, None, {name: loop.function.blocks[name] for name in loop.blocks}, {}, "", frozenset())
     return phi.type == "i32" and constant_step(region, phi) is not None
 
 

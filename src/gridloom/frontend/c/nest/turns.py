@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
-from gridloom.frontend.c.region import Region, constant_step, single, trip_parts
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
+from gridloom.frontend.c.region import LoopRegion, constant_step, single, trip_parts
 from gridloom.frontend.loops.body import Body
-from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand, Result
+from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand, OperationResult
 from gridloom.frontend.loops.prologue import Prologue
-from gridloom.frontend.loops.rows import Rows
+from gridloom.frontend.loops.rows import NestRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Turn:
     count: Operand
     fresh: Operand
     #: The inner loop's region of its own, for what moves by a fixed step in it.
-    inner: Region
+    inner: LoopRegion
     #: Its iterations: a constant, or a live-in that is computed before the nest.
     length: Operand = TRUE
 
@@ -37,7 +37,7 @@ class Turn:
 
 
 def turn_of(
-    region: Region, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str, entered: Operand,
+    region: LoopRegion, body: Body, prologue: Prologue, livein: dict[Value, LiveIn], file: str, entered: Operand,
     *, turns: int = 0,
 ) -> Turn | None:  # fmt: skip
     """The counter of a nest's inner loop; None where its number of iterations changes or is not known when it starts.
@@ -63,15 +63,15 @@ def turn_of(
     return Turn(count, body.emit("eq", count, FALSE, hint="fresh"), inner, length)
 
 
-def rows_of(turn: Turn, counters: Mapping[str, int]) -> Rows | None:
+def rows_of(turn: Turn, counters: Mapping[str, int]) -> NestRows | None:
     """The rows of a nest whose inner loop is counted; ``counters`` of the outer loop with what it adds to them."""
-    if not isinstance(turn.count, Result) or not isinstance(turn.length, Const | LiveIn):
+    if not isinstance(turn.count, OperationResult) or not isinstance(turn.length, Const | LiveIn):
         return None
-    return Rows(turn.count, turn.length, counters)
+    return NestRows(turn.count, turn.length, counters)
 
 
 def _length(
-    region: Region, inner: Region, prologue: Prologue, livein: dict[Value, LiveIn], entered: Operand
+    region: LoopRegion, inner: LoopRegion, prologue: Prologue, livein: dict[Value, LiveIn], entered: Operand
 ) -> Operand | None:
     """The inner loop's number of iterations: a constant, or a live-in that is computed before the nest."""
     parts = trip_parts(inner)
@@ -96,12 +96,12 @@ def _length(
     return length if entered == TRUE else prologue.emit("max", length, TRUE, hint="turn")
 
 
-def outside(region: Region) -> list[Argument | Instruction]:
+def outside(region: LoopRegion) -> list[IrParameter | Instruction]:
     """The values from before a nest that its inner loop's bounds may be."""
     assert region.inner is not None
     items = [item for name in region.inner.blocks for item in region.blocks[name].instructions]
     used = [operand for item in items for operand in item.operands]
-    return [v for v in used if isinstance(v, Argument | Instruction) and v.type == "i32" and not region.contains(v)]
+    return [v for v in used if isinstance(v, IrParameter | Instruction) and v.type == "i32" and not region.contains(v)]
 
 
 def _counter(body: Body, prologue: Prologue, length: Operand) -> Operand:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access
 from gridloom.frontend.c.dependences import motion
-from gridloom.frontend.c.indexing import scaled
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction, Value
+from gridloom.frontend.c.indexing import scale_term
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
 from gridloom.frontend.c.nest.turns import Turn, outside, rows_of, turn_of
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.loops.body import Body
-from gridloom.frontend.loops.operations import TRUE, Carried, LiveIn, Operand
+from gridloom.frontend.loops.operations import TRUE, CarriedValue, LiveIn, Operand
 from gridloom.frontend.loops.prologue import Prologue
 from gridloom.frontend.loops.rows import run_along
 
@@ -32,10 +32,10 @@ class Nest:
     def __init__(
         self,
         body: Body,
-        region: Region,
+        region: LoopRegion,
         pointers: Pointers,
         value: Callable[[Value], Operand],
-        livein: Callable[[Argument | Instruction], LiveIn],
+        livein: Callable[[IrParameter | Instruction], LiveIn],
         turns: int = 0,
     ) -> None:
         self.body, self.region, self.pointers = body, region, pointers
@@ -47,7 +47,7 @@ class Nest:
         #: How far the inner loop is, where that needs no carried flag.
         self.turn: Turn | None = None
         #: Sums of the inner loop that are taken over the whole nest: the addition -> (running sum, sum before, start).
-        self.sums: dict[Instruction, tuple[Carried, Operand, Operand]] = {}
+        self.sums: dict[Instruction, tuple[CarriedValue, Operand, Operand]] = {}
 
     def begin(self, file: str, *, reduced: bool, entered: Operand | None) -> None:
         """Make the flag that the inner loop begins again: from a counter that comes round, or a carried one.
@@ -114,7 +114,7 @@ class Nest:
             return None
         step = self.turn.step(phi)
         if step is not None:
-            return self.body.emit("add", scaled(self.body, self.turn.count, step), self.value(first), hint=phi.name)
+            return self.body.emit("add", scale_term(self.body, self.turn.count, step), self.value(first), hint=phi.name)
         following = self.region.following(phi)
         if not (isinstance(following, Instruction) and _adds_to(following, phi)):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Pointers
-from gridloom.frontend.c.llvm.ir import Argument, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Instruction, IrParameter, Value
 from gridloom.frontend.c.lower import width
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
@@ -25,16 +25,16 @@ class LiveIns:
         """The name of a value's high word, if it has one."""
         return [self.high_words[name]] if name in self.high_words else []
 
-    def of(self, value: Argument | Instruction) -> LiveIn:
+    def of(self, value: IrParameter | Instruction) -> LiveIn:
         """The live-in that a value from outside the loop becomes, with the range that its type gives it."""
         bits = width(value.type)
         livein = LiveIn(self._named(value))
         if bits < 32:
-            unsigned = bits == 1 or (isinstance(value, Argument) and value.unsigned)
+            unsigned = bits == 1 or (isinstance(value, IrParameter) and value.unsigned)
             self.body.ranges[livein] = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
         return livein
 
-    def _named(self, value: Argument | Instruction) -> str:
+    def _named(self, value: IrParameter | Instruction) -> str:
         """The name of a value, which it gets when it is first asked for."""
         name = next((name for name, known in self.values.items() if known is value), None)
         if name is None:
@@ -43,7 +43,7 @@ class LiveIns:
             self.body.reserved.add(name)
         return name
 
-    def pair_of(self, value: Argument | Instruction) -> tuple[LiveIn, LiveIn]:
+    def pair_of(self, value: IrParameter | Instruction) -> tuple[LiveIn, LiveIn]:
         """The two live-ins that a value of 64 bits from outside the loop becomes."""
         return self._with_high(self._named(value))
 
@@ -61,12 +61,12 @@ class LiveIns:
             self.high_words[name] = high
         return LiveIn(name), LiveIn(self.high_words[name])
 
-    def name_of(self, value: Argument | Instruction) -> str:
+    def name_of(self, value: IrParameter | Instruction) -> str:
         """The parameter's name; for a value read before the loop the element it was read from: ``c_3``.
 
         Names have to be stable and readable, since users give values to live-ins by name.
         """
-        if isinstance(value, Argument):
+        if isinstance(value, IrParameter):
             return readable(value.name)
         stem = self._element(value) or value.variable or readable(value.name)
         name, k = stem, 1

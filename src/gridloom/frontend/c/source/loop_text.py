@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Module
+from gridloom.frontend.c.llvm.ir import IrModule
 
 GONE: Final = (
     "clang left no loop here: it unrolled it, found a formula for its result, or removed it because nothing uses "
@@ -22,7 +22,7 @@ _UNROLL: Final = re.compile(r"[ \t]*#[ \t]*pragma\b.*\bunroll")
 _KEYWORD: Final = re.compile(r"\b(for|while|do)\b")
 
 
-def vanished(text: str, module: Module, seen: set[int]) -> Iterator[tuple[str, int]]:
+def find_vanished_loops(text: str, module: IrModule, seen: set[int]) -> Iterator[tuple[str, int]]:
     """(Function, line) of every loop of the text that stands in a compiled function and starts on no line of ``seen``.
 
     A loop in a function that was inlined everywhere belongs to no compiled function and is not reported; neither is one

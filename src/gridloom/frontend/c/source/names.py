@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Global, GlobalAddress, Instruction, Value
+from gridloom.frontend.c.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
 
 _SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "sdiv": "/", "udiv": "/", "and": "&", "ashr": ">>", "lshr": ">>"}
 _FUNCTIONS: Final = {"smax": "max", "umax": "max", "smin": "min", "umin": "min"}
@@ -20,7 +20,7 @@ def expression(value: Value | None, depth: int = 0) -> str:
     """A value as the source would say it: ``n``, ``n - 1``, ``max(n, 1)``; "" for one that takes too many words."""
     if isinstance(value, Constant):
         return str(value.value)
-    if isinstance(value, Argument | Global):
+    if isinstance(value, IrParameter | Global):
         return value.name
     if not isinstance(value, Instruction) or depth > _DEEPEST:
         return ""
@@ -62,7 +62,7 @@ def _loaded(item: Instruction, depth: int) -> str:
     place = item.operands[0]
     if isinstance(place, GlobalAddress):
         return ""
-    if isinstance(place, Global | Argument):
+    if isinstance(place, Global | IrParameter):
         return place.name if isinstance(place, Global) else f"*{place.name}"
     if isinstance(place, Instruction) and place.opcode == "getelementptr" and len(place.operands) == 2:
         base, index = (expression(operand, depth + 1) for operand in place.operands)

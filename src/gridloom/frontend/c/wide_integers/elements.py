@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
-from gridloom.frontend.c.wide_integers.pairs import Pair, Wide
+from gridloom.frontend.c.wide_integers.pairs import Wide, WordPair
 from gridloom.frontend.loops.operations import Operand
 
 
@@ -65,4 +65,4 @@ class WideElements:
                 self.known[half.operands[0]] = word
         low, high = (self.access(half) for half in halves)
         if item.opcode == "load":
-            self.wide.pairs[item] = Pair(low, high)
+            self.wide.pairs[item] = WordPair(low, high)

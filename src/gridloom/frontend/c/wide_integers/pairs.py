@@ -26,7 +26,7 @@ _TAKEN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class WordPair:
     """The two words of a 64-bit integer."""
 
     low: Operand
@@ -50,27 +50,27 @@ class Wide:
         livein: Callable[[Value], tuple[Operand, Operand] | None],
     ) -> None:
         self.body, self.value, self.extended, self.problem, self.livein = body, value, extended, problem, livein
-        self.pairs: dict[Value, Pair] = {}
+        self.pairs: dict[Value, WordPair] = {}
 
-    def pair(self, value: Value) -> Pair:
+    def pair(self, value: Value) -> WordPair:
         """The pair of a value; SourceError for one of the loop that has none."""
         if isinstance(value, Constant):
-            return Pair(Const(wrap(value.value)), Const(wrap(value.value >> 32)))
+            return WordPair(Const(wrap(value.value)), Const(wrap(value.value >> 32)))
         if value in self.pairs:
             return self.pairs[value]
         words = self.livein(value)
         if words is None:
             raise self.problem(value) or SourceError(f"it makes a 64-bit integer of an address; {_TAKEN}")
-        return Pair(*words)
+        return WordPair(*words)
 
-    def lower(self, item: Instruction) -> Pair:
+    def lower(self, item: Instruction) -> WordPair:
         """The pair of an instruction whose result has 64 bits. SourceError for what is not taken."""
         body, opcode = self.body, item.opcode
         if opcode == "sext":
             low = self.extended(item.operands[0], True)
-            return Pair(low, body.emit("shr", low, Const(31)))
+            return WordPair(low, body.emit("shr", low, Const(31)))
         if opcode == "zext":
-            return Pair(self.extended(item.operands[0], False), FALSE)
+            return WordPair(self.extended(item.operands[0], False), FALSE)
         if opcode == "freeze":
             return self.pair(item.operands[0])
         if opcode in ("shl", "lshr", "ashr"):
@@ -83,32 +83,32 @@ class Wide:
             raise SourceError(f"it computes {opcode!r} of 64-bit integers; {_TAKEN}")
         a, b = (self.pair(operand) for operand in item.operands)
         if opcode in _BITWISE:
-            return Pair(body.emit(opcode, a.low, b.low, hint=item.name), body.emit(opcode, a.high, b.high))
+            return WordPair(body.emit(opcode, a.low, b.low, hint=item.name), body.emit(opcode, a.high, b.high))
         if opcode == "mul":
             return self._product(item, a, b)
         return self.add(a, b) if opcode == "add" else self._subtract(a, b)
 
-    def add(self, a: Pair, b: Pair) -> Pair:
+    def add(self, a: WordPair, b: WordPair) -> WordPair:
         """A sum: the low words carry where their sum is below one of them."""
         body = self.body
         low = body.emit("add", a.low, b.low)
         high = body.emit("add", a.high, b.high)
         if b.low == FALSE or a.low == FALSE:
-            return Pair(low, high)
-        return Pair(low, body.emit("add", high, body.emit("ult", low, b.low)))
+            return WordPair(low, high)
+        return WordPair(low, body.emit("add", high, body.emit("ult", low, b.low)))
 
-    def _subtract(self, a: Pair, b: Pair) -> Pair:
+    def _subtract(self, a: WordPair, b: WordPair) -> WordPair:
         """A difference: the low words borrow where the first is below the second."""
         body = self.body
         borrow = body.emit("ult", a.low, b.low)
-        return Pair(body.emit("sub", a.low, b.low), body.emit("sub", body.emit("sub", a.high, b.high), borrow))
+        return WordPair(body.emit("sub", a.low, b.low), body.emit("sub", body.emit("sub", a.high, b.high), borrow))
 
-    def _product(self, item: Instruction, a: Pair, b: Pair) -> Pair:
+    def _product(self, item: Instruction, a: WordPair, b: WordPair) -> WordPair:
         """A product; where both factors are widened words, their high product is all of the high word."""
         body = self.body
         low = body.emit("mul", a.low, b.low, hint=item.name)
         if self._is_signed_word(a) and self._is_signed_word(b):
-            return Pair(low, body.emit("mulh", a.low, b.low))
+            return WordPair(low, body.emit("mulh", a.low, b.low))
         high = body.emit("mulh", a.low, b.low)
         # A low word counts as unsigned: it is 2**32 more than its signed reading says where its top bit is set.
         for word, other in ((a.low, b), (b.low, a)):
@@ -118,9 +118,9 @@ class Wide:
         for word, other in ((a.high, b), (b.high, a)):
             if word != FALSE:
                 high = body.emit("add", high, body.emit("mul", word, other.low))
-        return Pair(low, high)
+        return WordPair(low, high)
 
-    def _is_signed_word(self, pair: Pair) -> bool:
+    def _is_signed_word(self, pair: WordPair) -> bool:
         """True for a pair that is a word widened with its sign."""
         if isinstance(pair.low, Const):
             return pair.high == Const(-1 if pair.low.value < 0 else 0)
@@ -128,7 +128,7 @@ class Wide:
             return self.body.range(pair.low)[0] >= 0
         return pair.high == self.body.emit("shr", pair.low, Const(31))
 
-    def _shift(self, item: Instruction) -> Pair:
+    def _shift(self, item: Instruction) -> WordPair:
         """A shift by a constant; shifts by what is computed are refused."""
         amount = item.operands[1]
         if not isinstance(amount, Constant):
@@ -138,24 +138,24 @@ class Wide:
             return pair
         if item.opcode == "shl":
             if by >= 32:
-                return Pair(FALSE, body.emit("shl", pair.low, Const(by - 32)))
+                return WordPair(FALSE, body.emit("shl", pair.low, Const(by - 32)))
             carried = body.emit("lshr", pair.low, Const(32 - by))
-            return Pair(
+            return WordPair(
                 body.emit("shl", pair.low, Const(by)), body.emit("or", body.emit("shl", pair.high, Const(by)), carried)
             )
         op = "shr" if item.opcode == "ashr" else "lshr"
         if by >= 32:
             filled = body.emit("shr", pair.high, Const(31)) if item.opcode == "ashr" else FALSE
-            return Pair(body.emit(op, pair.high, Const(by - 32)), filled)
+            return WordPair(body.emit(op, pair.high, Const(by - 32)), filled)
         carried = body.emit("shl", pair.high, Const(32 - by))
         low = body.emit("or", body.emit("lshr", pair.low, Const(by)), carried, hint=item.name)
-        return Pair(low, body.emit(op, pair.high, Const(by)))
+        return WordPair(low, body.emit(op, pair.high, Const(by)))
 
-    def choose(self, condition: Operand, yes: Pair, no: Pair) -> Pair:
+    def choose(self, condition: Operand, yes: WordPair, no: WordPair) -> WordPair:
         """``yes`` where the condition holds, else ``no``."""
-        return Pair(self.body.select(condition, yes.low, no.low), self.body.select(condition, yes.high, no.high))
+        return WordPair(self.body.select(condition, yes.low, no.low), self.body.select(condition, yes.high, no.high))
 
-    def compare(self, predicate: str, a: Pair, b: Pair) -> Operand:
+    def compare(self, predicate: str, a: WordPair, b: WordPair) -> Operand:
         """A comparison: of the high words, and of the low ones where those are equal."""
         body = self.body
         if predicate in ("eq", "ne"):
@@ -171,7 +171,7 @@ class Wide:
         less = body.select(body.emit("eq", first.high, second.high), low, high)
         return less if strict else body.emit("xor", less, TRUE)
 
-    def _call(self, item: Instruction) -> Pair:
+    def _call(self, item: Instruction) -> WordPair:
         """A minimum, a maximum or an absolute value."""
         name = item.callee.removeprefix("llvm.").partition(".")[0]
         if name in _EXTREMA:
@@ -182,5 +182,5 @@ class Wide:
         if name == "abs":
             a = self.pair(item.operands[0])
             negative = self.body.emit("lt", a.high, FALSE)
-            return self.choose(negative, self._subtract(Pair(FALSE, FALSE), a), a)
+            return self.choose(negative, self._subtract(WordPair(FALSE, FALSE), a), a)
         raise SourceError(f"it calls {item.callee!r} on 64-bit integers; {_TAKEN}")

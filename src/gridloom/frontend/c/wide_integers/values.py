@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Argument, Constant, Instruction
+from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter
 from gridloom.frontend.c.nest.values import Nest
 from gridloom.frontend.c.predicates import Predicates
-from gridloom.frontend.c.region import Region
+from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.c.source.liveins import LiveIns
-from gridloom.frontend.c.wide_integers.pairs import Pair, Wide
+from gridloom.frontend.c.wide_integers.pairs import Wide, WordPair
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
-from gridloom.frontend.loops.operations import Carried, Const, LiveIn, Operand
+from gridloom.frontend.loops.operations import CarriedValue, Const, LiveIn, Operand
 from gridloom.frontend.loops.prologue import Prologue
 
 
@@ -27,7 +27,7 @@ class WideValues:
     def __init__(
         self,
         body: Body,
-        region: Region,
+        region: LoopRegion,
         wide: Wide,
         predicates: Predicates,
         nest: Nest,
@@ -37,9 +37,9 @@ class WideValues:
     ) -> None:
         self.body, self.region, self.wide, self.predicates, self.nest = body, region, wide, predicates, nest
         self.liveins, self.runs, self.poison = liveins, runs, poison
-        self.carried: dict[Instruction, tuple[Carried, Carried]] = {}
+        self.carried: dict[Instruction, tuple[CarriedValue, CarriedValue]] = {}
 
-    def join(self, phi: Instruction) -> Pair:
+    def join(self, phi: Instruction) -> WordPair:
         """The phi of a join of 64-bit integers: a chain of selects for each word."""
         pairs = [
             None if isinstance(value, Constant) and value.undefined else self.wide.pair(value) for value in phi.operands
@@ -47,9 +47,9 @@ class WideValues:
         low = [(source, pair.low if pair else None) for source, pair in zip(phi.incoming, pairs)]
         high = [(source, pair.high if pair else None) for source, pair in zip(phi.incoming, pairs)]
         merge = self.predicates.merge
-        return Pair(merge(phi.block, low, phi.name), merge(phi.block, high, phi.name))
+        return WordPair(merge(phi.block, low, phi.name), merge(phi.block, high, phi.name))
 
-    def start(self, phi: Instruction) -> Pair:
+    def start(self, phi: Instruction) -> WordPair:
         """A carried 64-bit integer: two carried words, from a constant, a widened word, or two live-ins."""
         first = self.region.initial(phi)
         starts: Sequence[int | LiveIn] = []
@@ -58,16 +58,16 @@ class WideValues:
         elif isinstance(first, Instruction) and first.opcode in ("sext", "zext") and first.operands[0].type == "i32":
             starts = self._widened(first, phi)
         if not starts:
-            whole = isinstance(first, Argument | Instruction)
+            whole = isinstance(first, IrParameter | Instruction)
             starts = self.liveins.pair_of(first) if whole else self.liveins.start_pair(phi)  # type: ignore[arg-type]
         low, high = (self.body.recur(phi.name, start) for start in starts)
         self.carried[phi] = (low, high)
-        return Pair(low, high)
+        return WordPair(low, high)
 
     def _widened(self, first: Instruction, phi: Instruction) -> Sequence[int | LiveIn]:
         """The words of a word that is widened before the loop: itself and its sign, or 0."""
         value = first.operands[0]
-        if not isinstance(value, Argument | Instruction):
+        if not isinstance(value, IrParameter | Instruction):
             return []
         word = self.liveins.of(value)
         if first.opcode == "zext":
@@ -75,13 +75,13 @@ class WideValues:
         sign = Prologue(self.body).emit("shr", word, Const(31), hint=f"{phi.name}_sign")
         return [word, sign] if isinstance(sign, LiveIn) else []
 
-    def restart(self, phi: Instruction) -> Pair:
+    def restart(self, phi: Instruction) -> WordPair:
         """A 64-bit integer of the inner header: its start when the inner loop begins again, else what is carried."""
         low, high = self.body.recur(phi.name, 0), self.body.recur(phi.name, 0)
         self.carried[phi] = (low, high)
         first = self.region.initial(phi)
-        start = self.wide.pair(first) if first is not None else Pair(*self.liveins.start_pair(phi))
-        return self.wide.choose(self.nest.fresh, start, Pair(low, high))
+        start = self.wide.pair(first) if first is not None else WordPair(*self.liveins.start_pair(phi))
+        return self.wide.choose(self.nest.fresh, start, WordPair(low, high))
 
     def close(self) -> None:
         """Tie every carried 64-bit integer to what the iteration leaves."""
@@ -93,5 +93,5 @@ class WideValues:
                     after = self.wide.choose(self.runs(region.loop.latches[0]), after, self.wide.pair(phi))
             except SourceError as error:
                 poison = self.poison(phi, error)
-                after = Pair(poison, poison)
+                after = WordPair(poison, poison)
             self.body.carried[low.name].next, self.body.carried[high.name].next = after.low, after.high

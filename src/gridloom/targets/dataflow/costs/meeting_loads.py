@@ -57,7 +57,7 @@ def meeting_loads(
 
 
 @checked_kernel
-def sustained(starts: Ints, meets: Floats, rate: Floats, packet: Ints, room: Ints, most: Floats) -> Floats:
+def find_sustained_share(starts: Ints, meets: Floats, rate: Floats, packet: Ints, room: Ints, most: Floats) -> Floats:
     """Return for each decision the largest share of full speed, at most ``most``, at which every flow keeps up.
 
     At the share x a flow over h links waits x times what it meets, and needs its room for

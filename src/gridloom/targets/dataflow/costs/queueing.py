@@ -36,7 +36,7 @@ class Queueing:
 
     def details(self, pipeline: Pipeline, decisions: Decisions) -> tuple[Floats, Floats, Floats]:
         """Return the prediction of `bottleneck`, that of this model, and what each hop meets at full speed."""
-        from gridloom.targets.dataflow.costs.meeting_loads import meeting_loads, sustained
+        from gridloom.targets.dataflow.costs.meeting_loads import find_sustained_share, meeting_loads
 
         room, order = self.fixed(pipeline)
         most = self.bottleneck.efficiency(pipeline, decisions)
@@ -44,7 +44,7 @@ class Queueing:
             len(decisions), pipeline.links, decisions.route_start, decisions.route_links, pipeline.rate,
             pipeline.packet, pipeline.tree, order,
         )  # fmt: skip
-        found: Floats = sustained(decisions.route_start, meets, pipeline.rate, pipeline.packet, room, most)
+        found: Floats = find_sustained_share(decisions.route_start, meets, pipeline.rate, pipeline.packet, room, most)
         return most, found, meets
 
     def fixed(self, pipeline: Pipeline) -> tuple[Ints, Ints]:

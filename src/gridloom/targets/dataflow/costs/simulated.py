@@ -38,6 +38,6 @@ class Simulated:
         return self._meter
 
 
-def simulated() -> Simulated:
+def simulated_cost() -> Simulated:
     """Return the cost model, ready to use."""
     return Simulated()

@@ -16,7 +16,7 @@ from gridloom.targets.dataflow.costs.load import Decisions, Floats, Pipeline, li
 from gridloom.targets.dataflow.costs.wirelength import mean_hops
 
 
-class Rules(NamedTuple):
+class RuleCounts(NamedTuple):
     """What each rule counts."""
 
     #: Slowdown of the slowest unit, of a link by its peak rates, of a link by its mean rates.
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 #: The numbers that fit 6,080 decisions on 76 graphs best.
-FITTED: Final = Rules(unit=0.0699, peak=0.08972, load=1.67427, longest=0.01177, mean=0.0, best=1.70521)
+FITTED: Final = RuleCounts(unit=0.0699, peak=0.08972, load=1.67427, longest=0.01177, mean=0.0, best=1.70521)
 
 
 class Tuned:
@@ -39,16 +39,16 @@ class Tuned:
 
     name = "tuned"
 
-    def __init__(self, rules: Rules = FITTED) -> None:
+    def __init__(self, rules: RuleCounts = FITTED) -> None:
         self.rules = rules
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
         """Return the predicted efficiency. Linear in the hops."""
-        return predicted(measures(pipeline, decisions), self.rules)
+        return predict_efficiency(measures(pipeline, decisions), self.rules)
 
 
 def measures(pipeline: Pipeline, decisions: Decisions) -> Floats:
-    """Return what the rules look at, [decision, measure], in the order of `Rules` without the last."""
+    """Return what the rules look at, [decision, measure], in the order of `RuleCounts` without the last."""
     hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
     longest = (hops * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1, initial=0.0)
     unit = np.full(len(decisions), float(pipeline.unit_load.max(initial=1.0)))
@@ -57,7 +57,7 @@ def measures(pipeline: Pipeline, decisions: Decisions) -> Floats:
     return np.stack([unit, peak, load, longest, mean_hops(pipeline, decisions)], axis=1)
 
 
-def predicted(measured: Floats, rules: Rules) -> Floats:
+def predict_efficiency(measured: Floats, rules: RuleCounts) -> Floats:
     """Return the efficiency that rules predict from their measures."""
     unit, peak, load, longest, mean = measured.T
     slow = np.maximum.reduce([np.ones(len(unit)), rules.unit * unit, rules.peak * peak, rules.load * load])
@@ -65,6 +65,6 @@ def predicted(measured: Floats, rules: Rules) -> Floats:
     return np.clip(result, 0.01, 1.0)
 
 
-def tuned() -> Tuned:
+def tuned_cost() -> Tuned:
     """Return the cost model, ready to use."""
     return Tuned()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.archs.spec import build_described, check_range, check_size, parameters
+from gridloom.archs.spec import check_range, check_size, finish_array, parameters
 
 _COMPUTE = frozenset({"gemm", "vector"})
 _MEMORY = frozenset({"buffer"})
@@ -125,7 +125,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         leaving.setdefault(source, []).append((target, link))
         arriving.setdefault(target, []).append((source, link))
     _connect(builder, p, ends, arriving, leaving)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="elastic",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gridloom.dfg.model import Dfg
-from gridloom.frontend.parameters import Parameter, Parameters, Rule, check_settings, choice, number, spec
+from gridloom.frontend.parameters import KernelParameter, Parameters, Rule, check_settings, choice, number, spec
 from gridloom.targets.dataflow.frontend.backward import with_backward
 from gridloom.targets.dataflow.frontend.graph import TensorBuilder
 
@@ -18,7 +18,7 @@ _TRAINING = {"training": choice("false", ("false", "true"), "true: with the back
 
 
 @dataclass(frozen=True)
-class Network:
+class BuiltInNetwork:
     """A built-in network: ``graph`` draws it into a builder."""
 
     name: str
@@ -141,7 +141,7 @@ _GEMM_SHAPE = {
     "inner": number(1024, 1, 65536, "features it sums over"),
     "columns": number(1024, 1, 65536, "features of the result"),
 }
-GEMM = Network("gemm", "one matrix product with weights", _gemm, _GEMM_SHAPE)
+GEMM = BuiltInNetwork("gemm", "one matrix product with weights", _gemm, _GEMM_SHAPE)
 
 _MLP_SHAPE = {
     "rows": _SAMPLES,
@@ -149,23 +149,23 @@ _MLP_SHAPE = {
     "layers": number(3, 1, 64, "linear layers"),
     "hidden": number(0, 0, 262144, "features between layers; 0: the width"),
 }
-MLP = Network("mlp", "linear layers with ReLU between them", _mlp, _MLP_SHAPE)
+MLP = BuiltInNetwork("mlp", "linear layers with ReLU between them", _mlp, _MLP_SHAPE)
 
 _ACTIVATION = choice("gelu", ("gelu", "relu"), "between the layers")
 _FFN_SHAPE = {"rows": _SAMPLES, "width": _WIDTH, "hidden": _HIDDEN, "activation": _ACTIVATION}
-FFN = Network("ffn", "the feed-forward part of a transformer block", _ffn, _FFN_SHAPE)
+FFN = BuiltInNetwork("ffn", "the feed-forward part of a transformer block", _ffn, _FFN_SHAPE)
 
 _MHA_SHAPE = {"rows": _POSITIONS, "width": _WIDTH, "heads": _HEADS}
-MHA = Network("mha", "multi-head attention with its projections", _mha, _MHA_SHAPE, _heads_divide)
+MHA = BuiltInNetwork("mha", "multi-head attention with its projections", _mha, _MHA_SHAPE, _heads_divide)
 
 _ENCODER_SHAPE = _MHA_SHAPE | {"hidden": _HIDDEN, "order": choice("post", ("post", "pre"), "where the norms are")}
-ENCODER = Network("encoder", "one transformer block", _encoder, _ENCODER_SHAPE, _heads_divide)
+ENCODER = BuiltInNetwork("encoder", "one transformer block", _encoder, _ENCODER_SHAPE, _heads_divide)
 
 
-def _stacked(positions: int, blocks: int) -> dict[str, Parameter]:
+def _stacked(positions: int, blocks: int) -> dict[str, KernelParameter]:
     """The parameters of a network of equal blocks."""
     return {"rows": number(positions, 1, 65536, "positions"), "layers": number(blocks, 1, 96, "blocks")}
 
 
-BERT_LARGE = Network("bert_large", "24 blocks of 1,024 features and 16 heads", _bert_large, _stacked(384, 24))
-GPT2_XL = Network("gpt2_xl", "48 blocks of 1,600 features and 25 heads", _gpt2_xl, _stacked(1024, 48))
+BERT_LARGE = BuiltInNetwork("bert_large", "24 blocks of 1,024 features and 16 heads", _bert_large, _stacked(384, 24))
+GPT2_XL = BuiltInNetwork("gpt2_xl", "48 blocks of 1,600 features and 25 heads", _gpt2_xl, _stacked(1024, 48))

@@ -16,7 +16,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.targets.dataflow.frontend.graph import Shape
 from gridloom.targets.dataflow.frontend.onnx_operators import OPERATORS as ON_ELEMENTS
-from gridloom.targets.dataflow.frontend.onnx_operators import Call, Value
+from gridloom.targets.dataflow.frontend.onnx_operators import OnnxCall, Value
 from gridloom.targets.dataflow.frontend.onnx_pictures import PICTURES
 from gridloom.targets.dataflow.frontend.onnx_recurrent import RECURRENT
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
@@ -105,7 +105,7 @@ class _Reader:
         if node.op_type not in OPERATORS:
             known = ", ".join(sorted(OPERATORS))
             raise SourceError(f"operator {node.op_type!r} is not lowered; known: {known}")
-        call = Call(
+        call = OnnxCall(
             builder=self.builder,
             operands=self.operands,
             op=node.op_type,

@@ -25,7 +25,7 @@ Value = str | Static
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class OnnxCall:
     """A call of an operator: inputs that are missing are None."""
 
     builder: OperationBuilder
@@ -74,25 +74,25 @@ class Call:
 Results = Sequence[Value]
 
 
-def _same(call: Call) -> Results:
+def _same(call: OnnxCall) -> Results:
     return [call.node(0)]
 
 
-def _cast(call: Call) -> Results:
+def _cast(call: OnnxCall) -> Results:
     """A change of type; one of floating-point types changes nothing here."""
     label = {6: "to_int", 7: "to_int", 9: "to_bool"}.get(call.attributes["to"])
     x = call.node(0)
     return [x if label is None else call.builder.apply(label, [x], call.name)]
 
 
-def _matmul(call: Call) -> Results:
+def _matmul(call: OnnxCall) -> Results:
     right = call.inputs[1]
     if right is None:
         raise call.refuse("has one input")
     return [call.builder.product(call.node(0), call.operands.matrix(right), call.name)]
 
 
-def _turned(call: Call, k: int, turn: bool) -> str:
+def _turned(call: OnnxCall, k: int, turn: bool) -> str:
     """A matrix that is given the other way round."""
     value = call.inputs[k]
     if turn and isinstance(value, Static):
@@ -101,7 +101,7 @@ def _turned(call: Call, k: int, turn: bool) -> str:
     return call.builder.permute(call.node(k), (1, 0), f"{call.name}.turned") if turn else call.node(k)
 
 
-def _gemm(call: Call) -> Results:
+def _gemm(call: OnnxCall) -> Results:
     """``alpha A B + beta C``; factors other than 1 are operations of their own."""
     a, b = (_turned(call, k, bool(call.attributes.get(key))) for k, key in ((0, "transA"), (1, "transB")))
     made = call.builder.product(a, b, call.name)
@@ -114,23 +114,23 @@ def _gemm(call: Call) -> Results:
     if call.attributes.get("beta", 1.0) != 1.0:
         factor = call.builder.number(call.attributes["beta"])
         bias = call.builder.apply("mul", [bias, factor], f"{call.name}.beta")
-    return [biased(call, made, bias, -1)]
+    return [add_bias(call, made, bias, -1)]
 
 
-def biased(call: Call, product: str, bias: str, axis: int) -> str:
+def add_bias(call: OnnxCall, product: str, bias: str, axis: int) -> str:
     """Add a vector to a product, or a tensor where it is none."""
     if len(call.builder.dimensions(bias)) != 1:
         return call.builder.apply("add", [product, bias], f"{call.name}.bias")
     return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
 
 
-def _batch_norm(call: Call) -> Results:
+def _batch_norm(call: OnnxCall) -> Results:
     how = encode_parameters(eps=float(call.attributes.get("epsilon", 1e-5)))
     operands = [call.node(k) for k in range(5)]
     return [call.builder.along("elementwise", "batch_norm", operands, call.name, how)]
 
 
-def _layer_norm(call: Call) -> Results:
+def _layer_norm(call: OnnxCall) -> Results:
     axis = call.attributes.get("axis", -1)
     operands = [call.node(k) for k in range(3) if call.has(k)]
     how = encode_parameters(
@@ -140,7 +140,7 @@ def _layer_norm(call: Call) -> Results:
     return [call.builder.along("norm", None, operands, call.name, how)]
 
 
-def _rms_norm(call: Call) -> Results:
+def _rms_norm(call: OnnxCall) -> Results:
     axis = call.attributes.get("axis", -1)
     how = encode_parameters(
         axes=len(call.size(0)) - axis % len(call.size(0)), eps=float(call.attributes.get("epsilon", 1e-5)),
@@ -149,21 +149,21 @@ def _rms_norm(call: Call) -> Results:
     return [call.builder.along("norm", None, [call.node(0), call.node(1)], call.name, how)]
 
 
-def _group_norm(call: Call) -> Results:
+def _group_norm(call: OnnxCall) -> Results:
     how = encode_parameters(
         groups=call.attributes["num_groups"], eps=float(call.attributes.get("epsilon", 1e-5)), scale=1, shift=1
     )
     return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
 
 
-def _instance_norm(call: Call) -> Results:
+def _instance_norm(call: OnnxCall) -> Results:
     """A norm of each channel by itself."""
     eps = float(call.attributes.get("epsilon", 1e-5))
     how = encode_parameters(groups=call.size(0)[1], eps=eps, scale=1, shift=1)
     return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
 
 
-def _softmax(call: Call) -> Results:
+def _softmax(call: OnnxCall) -> Results:
     axis = call.attributes.get("axis", -1 if call.version >= 13 else 1)
     if call.version < 13 and axis % len(call.size(0)) != len(call.size(0)) - 1:
         raise call.refuse("runs over several dimensions (a version before 13)")
@@ -171,14 +171,14 @@ def _softmax(call: Call) -> Results:
     return [call.builder.apply("log", [made], f"{call.name}.log") if call.op == "LogSoftmax" else made]
 
 
-def _reshape(call: Call) -> Results:
+def _reshape(call: OnnxCall) -> Results:
     old, new = call.size(0), call.numbers(1, "shape") or []
     keep = not call.attributes.get("allowzero")
     shape = tuple(old[k] if size == 0 and keep else size for k, size in enumerate(new))
     return [call.builder.reshape(call.node(0), shape, call.name)]
 
 
-def _flatten(call: Call) -> Results:
+def _flatten(call: OnnxCall) -> Results:
     old, axis = call.size(0), call.attributes.get("axis", 1)
     rows = 1
     for size in old[: axis % (len(old) + 1) if axis < 0 else axis]:
@@ -186,25 +186,25 @@ def _flatten(call: Call) -> Results:
     return [call.builder.reshape(call.node(0), (rows, -1), call.name)]
 
 
-def _squeeze(call: Call) -> Results:
+def _squeeze(call: OnnxCall) -> Results:
     old, axes = call.size(0), call.numbers(1, "axes")
     gone = {axis % len(old) for axis in axes} if axes else {k for k, size in enumerate(old) if size == 1}
     return [call.builder.reshape(call.node(0), tuple(s for k, s in enumerate(old) if k not in gone), call.name)]
 
 
-def _unsqueeze(call: Call) -> Results:
+def _unsqueeze(call: OnnxCall) -> Results:
     old, axes = call.size(0), call.numbers(1, "axes") or []
     count = len(old) + len(axes)
     new, rest = {axis % count for axis in axes}, iter(old)
     return [call.builder.reshape(call.node(0), tuple(1 if k in new else next(rest) for k in range(count)), call.name)]
 
 
-def _transpose(call: Call) -> Results:
+def _transpose(call: OnnxCall) -> Results:
     axes = call.attributes.get("perm") or list(range(len(call.size(0))))[::-1]
     return [call.builder.permute(call.node(0), axes, call.name)]
 
 
-def _expand(call: Call) -> Results:
+def _expand(call: OnnxCall) -> Results:
     wanted = call.numbers(1, "shape") or []
     old = call.size(0)
     count = max(len(old), len(wanted))
@@ -212,7 +212,7 @@ def _expand(call: Call) -> Results:
     return [call.builder.expand(call.node(0), wide, call.name)]
 
 
-def _slice(call: Call) -> Results:
+def _slice(call: OnnxCall) -> Results:
     x = call.node(0)
     starts, stops = call.numbers(1, "starts") or [], call.numbers(2, "ends") or []
     axes = call.numbers(3, "axes") or list(range(len(starts)))
@@ -223,12 +223,12 @@ def _slice(call: Call) -> Results:
     return [x]
 
 
-def _concat(call: Call) -> Results:
+def _concat(call: OnnxCall) -> Results:
     parts = [call.node(k) for k in range(len(call.inputs))]
     return [call.builder.concat(parts, call.attributes["axis"], call.name)]
 
 
-def _split(call: Call) -> Results:
+def _split(call: OnnxCall) -> Results:
     axis = call.attributes.get("axis", 0)
     total = call.size(0)[axis]
     each = -(-total // call.results)
@@ -241,7 +241,7 @@ def _split(call: Call) -> Results:
     ]
 
 
-def _gather(call: Call) -> Results:
+def _gather(call: OnnxCall) -> Results:
     """Rows of a table; a single position is a part of the tensor."""
     axis, places = call.attributes.get("axis", 0), call.inputs[1]
     if isinstance(places, Static) and places.dimensions == () and places.value is not None:
@@ -249,7 +249,7 @@ def _gather(call: Call) -> Results:
     return [call.builder.gather(call.node(0), call.node(1), axis, call.name)]
 
 
-def _pad(call: Call) -> Results:
+def _pad(call: OnnxCall) -> Results:
     mode = call.attributes.get("mode", b"constant")
     if mode not in (b"constant", "constant"):
         raise call.refuse(f"pads by mode {mode!r}")
@@ -264,14 +264,14 @@ def _pad(call: Call) -> Results:
     return [call.builder.pad(call.node(0), before, after, known, call.name)]
 
 
-def _tile(call: Call) -> Results:
+def _tile(call: OnnxCall) -> Results:
     return [call.builder.tile(call.node(0), call.numbers(1, "repeats") or [], call.name)]
 
 
-def _reduce(label: str) -> Callable[[Call], Results]:
+def _reduce(label: str) -> Callable[[OnnxCall], Results]:
     """A reduction; its axes come as an input or as an attribute."""
 
-    def run(call: Call) -> Results:
+    def run(call: OnnxCall) -> Results:
         axes = call.numbers(1, "axes")
         if not axes and call.attributes.get("noop_with_empty_axes"):
             return [call.node(0)]
@@ -282,10 +282,10 @@ def _reduce(label: str) -> Callable[[Call], Results]:
     return run
 
 
-def _apply(label: str) -> Callable[[Call], Results]:
+def _apply(label: str) -> Callable[[OnnxCall], Results]:
     """An operation on each element of its inputs; more than two are taken one after the other."""
 
-    def run(call: Call) -> Results:
+    def run(call: OnnxCall) -> Results:
         nodes = [call.node(k) for k in range(len(call.inputs)) if call.has(k)]
         while len(nodes) > 2 and label != "select":
             nodes[:2] = [call.builder.apply(label, nodes[:2], call.name)]
@@ -294,12 +294,12 @@ def _apply(label: str) -> Callable[[Call], Results]:
     return run
 
 
-def _gelu(call: Call) -> Results:
+def _gelu(call: OnnxCall) -> Results:
     how = "tanh=1" if call.attributes.get("approximate") in (b"tanh", "tanh") else ""
     return [call.builder.apply("gelu", [call.node(0)], call.name, how)]
 
 
-def _clip(call: Call) -> Results:
+def _clip(call: OnnxCall) -> Results:
     limits: dict[str, float] = {}
     for k, (key, attribute) in enumerate((("low", "min"), ("high", "max")), 1):
         value = call.inputs[k] if call.has(k) else call.attributes.get(attribute)
@@ -312,7 +312,7 @@ def _clip(call: Call) -> Results:
     return [call.builder.apply("clip", [call.node(0)], call.name, encode_parameters(**limits))]
 
 
-def _elu(call: Call) -> Results:
+def _elu(call: OnnxCall) -> Results:
     """Exponential linear units: Elu, and Selu with its two factors."""
     selu = call.op == "Selu"
     alpha = call.attributes.get("alpha", 1.6732632423543772 if selu else 1.0)
@@ -322,14 +322,14 @@ def _elu(call: Call) -> Results:
     return [call.builder.apply("elu", [call.node(0)], call.name, how)]
 
 
-def _prelu(call: Call) -> Results:
+def _prelu(call: OnnxCall) -> Results:
     """x above zero, and below it x times a slope that is a tensor."""
     b, x = call.builder, call.node(0)
     below = b.apply("mul", [b.apply("min", [x, b.number(0)], f"{call.name}.below"), call.node(1)], f"{call.name}.slope")
     return [b.apply("add", [b.apply("relu", [x], f"{call.name}.above"), below], call.name)]
 
 
-def _hard_sigmoid(call: Call) -> Results:
+def _hard_sigmoid(call: OnnxCall) -> Results:
     """A sigmoid of three lines; HardSwish is x times one of slope 1/6."""
     b, x, swish = call.builder, call.node(0), call.op == "HardSwish"
     slope, middle = (1 / 6, 0.5) if swish else (call.attributes.get("alpha", 0.2), call.attributes.get("beta", 0.5))
@@ -339,18 +339,18 @@ def _hard_sigmoid(call: Call) -> Results:
     return [b.apply("mul", [x, gate], call.name) if swish else gate]
 
 
-def _mish(call: Call) -> Results:
+def _mish(call: OnnxCall) -> Results:
     b, x = call.builder, call.node(0)
     soft = b.apply("tanh", [b.apply("softplus", [x], f"{call.name}.softplus")], f"{call.name}.tanh")
     return [b.apply("mul", [x, soft], call.name)]
 
 
-def _mod(call: Call) -> Results:
+def _mod(call: OnnxCall) -> Results:
     label = "fmod" if call.attributes.get("fmod") else "remainder"
     return [call.builder.apply(label, [call.node(0), call.node(1)], call.name)]
 
 
-def _running_sum(call: Call) -> Results:
+def _running_sum(call: OnnxCall) -> Results:
     """The sum of all elements up to each one: a product with a triangle of ones."""
     axes = call.numbers(1, "axis")
     if not axes or call.attributes.get("exclusive") or call.attributes.get("reverse"):
@@ -359,10 +359,10 @@ def _running_sum(call: Call) -> Results:
     return [along_axis(call.builder, call.node(0), axes[0], triangle, call.name)]
 
 
-def _vector_norm(before: str, after: str) -> Callable[[Call], Results]:
+def _vector_norm(before: str, after: str) -> Callable[[OnnxCall], Results]:
     """A sum of squares or magnitudes, and its root or logarithm where ``after`` names one."""
 
-    def run(call: Call) -> Results:
+    def run(call: OnnxCall) -> Results:
         b, x = call.builder, call.node(0)
         operands = [x, x] if before == "mul" else [x]
         made = b.apply(before, operands, f"{call.name}.{before}")
@@ -373,11 +373,11 @@ def _vector_norm(before: str, after: str) -> Callable[[Call], Results]:
     return run
 
 
-def _leaky(call: Call) -> Results:
+def _leaky(call: OnnxCall) -> Results:
     return [call.builder.apply("leaky_relu", [call.node(0)], call.name, f"slope={call.attributes.get('alpha', 0.01)}")]
 
 
-OPERATORS: Final[dict[str, Callable[[Call], Results]]] = {
+OPERATORS: Final[dict[str, Callable[[OnnxCall], Results]]] = {
     **dict.fromkeys(("Identity", "Dropout"), _same),
     **dict.fromkeys(("Softmax", "LogSoftmax"), _softmax),
     "Cast": _cast, "MatMul": _matmul, "Gemm": _gemm,

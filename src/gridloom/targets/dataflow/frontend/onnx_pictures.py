@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from gridloom.targets.dataflow.frontend.graph import Shape
-from gridloom.targets.dataflow.frontend.onnx_operators import Call, Results, biased
+from gridloom.targets.dataflow.frontend.onnx_operators import OnnxCall, Results, add_bias
 from gridloom.targets.dataflow.frontend.operations import window_counts
 from gridloom.targets.dataflow.frontend.resampling import (
     POSITIONS,
@@ -21,7 +21,7 @@ from gridloom.targets.dataflow.frontend.resampling import (
 from gridloom.targets.dataflow.frontend.statics import Static
 
 
-def _geometry(call: Call, sizes: Shape, kernel: Sequence[int]) -> dict[str, Any]:
+def _geometry(call: OnnxCall, sizes: Shape, kernel: Sequence[int]) -> dict[str, Any]:
     """Stride, dilation and padding; the padding may be said by a rule (``auto_pad``) and by ``ceil_mode``."""
     count = len(sizes)
     stride, dilation = (list(call.attributes.get(key) or [1] * count) for key in ("strides", "dilations"))
@@ -46,34 +46,34 @@ def _geometry(call: Call, sizes: Shape, kernel: Sequence[int]) -> dict[str, Any]
     return geometry
 
 
-def _conv(call: Call) -> Results:
+def _conv(call: OnnxCall) -> Results:
     kernel = call.size(1)[2:]
     geometry = _geometry(call, call.size(0)[2:], kernel)
     geometry.pop("kernel")
     groups = call.attributes.get("group", 1)
     made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return [biased(call, made, call.node(2), 1) if call.has(2) else made]
+    return [add_bias(call, made, call.node(2), 1) if call.has(2) else made]
 
 
-def _max_pool(call: Call) -> Results:
+def _max_pool(call: OnnxCall) -> Results:
     if call.results > 1:
         raise call.refuse("also returns where the largest elements are")
     geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
     return [call.builder.pool("max_pool", call.node(0), geometry, call.name)]
 
 
-def _mean_pool(call: Call) -> Results:
+def _mean_pool(call: OnnxCall) -> Results:
     geometry = _geometry(call, call.size(0)[2:], call.attributes["kernel_shape"])
     padded = int(call.attributes.get("count_include_pad", 0))
     return [call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=padded)]
 
 
-def _global_pool(label: str) -> Callable[[Call], Results]:
+def _global_pool(label: str) -> Callable[[OnnxCall], Results]:
     """The mean or the maximum of a whole picture."""
     return lambda call: [call.builder.reduce(label, call.node(0), range(2, len(call.size(0))), True, call.name)]
 
 
-def _conv_transpose(call: Call) -> Results:
+def _conv_transpose(call: OnnxCall) -> Results:
     """A transposed convolution; its padding is given, or follows from the size of the result."""
     sizes, kernel = call.size(0)[2:], call.size(1)[2:]
     count = len(sizes)
@@ -87,10 +87,10 @@ def _conv_transpose(call: Call) -> Results:
     geometry = {"stride": stride, "dilation": dilation, "before": before, "out": out}
     groups = call.attributes.get("group", 1)
     made = transposed_convolution(call.builder, call.node(0), call.node(1), geometry, groups, call.name)
-    return [biased(call, made, call.node(2), 1) if call.has(2) else made]
+    return [add_bias(call, made, call.node(2), 1) if call.has(2) else made]
 
 
-def _cut_off(call: Call, whole: Sequence[int], same: Sequence[int]) -> tuple[list[int], list[int]]:
+def _cut_off(call: OnnxCall, whole: Sequence[int], same: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return what a transposed convolution cuts off before its result, and the sizes of the result."""
     count = len(whole)
     rule = call.attributes.get("auto_pad", b"NOTSET").decode()
@@ -103,7 +103,7 @@ def _cut_off(call: Call, whole: Sequence[int], same: Sequence[int]) -> tuple[lis
     return [n // 2 if rule == "SAME_UPPER" else n - n // 2 for n in lost], wanted
 
 
-def _resize(call: Call) -> Results:
+def _resize(call: OnnxCall) -> Results:
     """Interpolation along every dimension whose size changes; crops and filters against aliasing are refused."""
     mode = call.attributes.get("mode", b"nearest").decode()
     # Before version 10 the operator was called Upsample, and before 11 it had one rule of positions.
@@ -122,7 +122,7 @@ def _resize(call: Call) -> Results:
     return [x]
 
 
-def _new_sizes(call: Call, old: bool) -> list[tuple[int, int, float]]:
+def _new_sizes(call: OnnxCall, old: bool) -> list[tuple[int, int, float]]:
     """Return the dimensions that change, each with its new size and old elements per new one."""
     sizes = call.size(0)
     axes = [axis % len(sizes) for axis in call.attributes.get("axes") or range(len(sizes))]
@@ -136,7 +136,7 @@ def _new_sizes(call: Call, old: bool) -> list[tuple[int, int, float]]:
     return [row for row in zip(axes, wanted, steps) if row[1] != sizes[row[0]]]
 
 
-def _scales(call: Call, k: int) -> list[float]:
+def _scales(call: OnnxCall, k: int) -> list[float]:
     """Return the scales of an interpolation, from input k or, in the oldest versions, an attribute."""
     if not call.has(k):
         return [float(scale) for scale in call.attributes["scales"]]
@@ -146,7 +146,7 @@ def _scales(call: Call, k: int) -> list[float]:
     return [float(scale) for scale in value.value.reshape(-1)]
 
 
-def _depth_to_space(call: Call) -> Results:
+def _depth_to_space(call: OnnxCall) -> Results:
     """Blocks of channels become blocks of pixels."""
     samples, channels, height, width = call.size(0)
     n = call.attributes["blocksize"]
@@ -159,7 +159,7 @@ def _depth_to_space(call: Call) -> Results:
     return [b.reshape(woven, (samples, depth, height * n, width * n), call.name)]
 
 
-def _space_to_depth(call: Call) -> Results:
+def _space_to_depth(call: OnnxCall) -> Results:
     """Blocks of pixels become blocks of channels."""
     samples, channels, height, width = call.size(0)
     n, b = call.attributes["blocksize"], call.builder
@@ -169,7 +169,7 @@ def _space_to_depth(call: Call) -> Results:
 
 
 #: Operators on pictures.
-PICTURES: Final[dict[str, Callable[[Call], Results]]] = {
+PICTURES: Final[dict[str, Callable[[OnnxCall], Results]]] = {
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
     "MaxPool": _max_pool,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gridloom.targets.dataflow.frontend.onnx_operators import Call, Results
+from gridloom.targets.dataflow.frontend.onnx_operators import OnnxCall, Results
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
 from gridloom.targets.dataflow.frontend.statics import Static
 
@@ -113,7 +113,7 @@ def _added_after(
     return b.apply("add", [fresh, b.apply("mul", [reset, product], f"{name}.reset")], f"{name}.sum")
 
 
-def _recurrent(call: Call, step: _Step, gates: int) -> Results:
+def _recurrent(call: OnnxCall, step: _Step, gates: int) -> Results:
     """A layer in one or both directions: the states of all steps, the last state and, for LSTM, the last cell."""
     refused = ("layout", "clip", "activations", "input_forget")
     if any(call.attributes.get(key) for key in refused if not _usual(call, key)) or call.has(4) or call.has(7):
@@ -153,14 +153,14 @@ def _recurrent(call: Call, step: _Step, gates: int) -> Results:
     return [*results, b.concat(cells, 0, f"{call.name}.c")] if cells else results
 
 
-def _usual(call: Call, key: str) -> bool:
+def _usual(call: OnnxCall, key: str) -> bool:
     """Return whether an attribute only says what holds anyway: the usual activations."""
     usual = {"LSTM": [b"Sigmoid", b"Tanh", b"Tanh"], "GRU": [b"Sigmoid", b"Tanh"], "RNN": [b"Tanh"]}[call.op]
     given = call.attributes.get("activations")
     return key == "activations" and given is not None and list(given) in (usual, usual * 2)
 
 
-def _part(call: Call, k: int, way: int, *, transposed: bool) -> str:
+def _part(call: OnnxCall, k: int, way: int, *, transposed: bool) -> str:
     """The share of one direction of an input, weights transposed."""
     value = call.inputs[k]
     if isinstance(value, Static):
@@ -173,12 +173,12 @@ def _part(call: Call, k: int, way: int, *, transposed: bool) -> str:
     return call.builder.permute(part, (1, 0), f"{call.name}.turned") if transposed else part
 
 
-def _gru(call: Call) -> Results:
+def _gru(call: OnnxCall) -> Results:
     return _recurrent(call, _gru_step(reset_after=bool(call.attributes.get("linear_before_reset"))), 3)
 
 
 #: Recurrent layers.
-RECURRENT: Final[dict[str, Callable[[Call], Results]]] = {
+RECURRENT: Final[dict[str, Callable[[OnnxCall], Results]]] = {
     "LSTM": lambda call: _recurrent(call, _lstm_step, 4),
     "GRU": _gru,
     "RNN": lambda call: _recurrent(call, _rnn_step, 1),

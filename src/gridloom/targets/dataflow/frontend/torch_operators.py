@@ -3,7 +3,7 @@
 Operators on pictures (convolutions, pooling, interpolation) have a file of their own, `torch_pictures`.
 
 A function gets a reader and the call; it returns the value of the call, or a tuple of values where the operator has
-several results. `Call` fetches arguments by position or name, as nodes or as numbers.
+several results. `TorchCall` fetches arguments by position or name, as nodes or as numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = str | Static
 Result = Value | tuple[Any, ...]
 
 
-class Call(Protocol):
+class TorchCall(Protocol):
     """A call of an operator, as the table's functions see it."""
 
     builder: OperationBuilder
@@ -48,15 +48,15 @@ class Call(Protocol):
         """Return the error for a call that is not lowered."""
 
 
-def _reshape(call: Call) -> Result:
+def _reshape(call: TorchCall) -> Result:
     return call.builder.reshape(call.node(0), call.dimensions, call.name)
 
 
-def _permute(call: Call) -> Result:
+def _permute(call: TorchCall) -> Result:
     return call.builder.permute(call.node(0), call.value(1), call.name)
 
 
-def _transpose(call: Call) -> Result:
+def _transpose(call: TorchCall) -> Result:
     x = call.node(0)
     axes = list(range(len(call.builder.dimensions(x))))
     a, b = call.value(1, -2), call.value(2, -1)
@@ -64,25 +64,25 @@ def _transpose(call: Call) -> Result:
     return call.builder.permute(x, axes, call.name)
 
 
-def _expand(call: Call) -> Result:
+def _expand(call: TorchCall) -> Result:
     return call.builder.expand(call.node(0), call.dimensions, call.name)
 
 
-def _slice(call: Call) -> Result:
+def _slice(call: TorchCall) -> Result:
     stop = call.value(3)
     stop = None if stop is None or stop > 1 << 60 else stop
     return call.builder.slice(call.node(0), call.value(1, 0), call.value(2) or 0, stop, call.value(4, 1), call.name)
 
 
-def _select(call: Call) -> Result:
+def _select(call: TorchCall) -> Result:
     return call.builder.select(call.node(0), call.value(1), call.value(2), call.name)
 
 
-def _same(call: Call) -> Result:
+def _same(call: TorchCall) -> Result:
     return call.node(0)
 
 
-def _copy(call: Call) -> Result:
+def _copy(call: TorchCall) -> Result:
     """A copy; a change of type is an operation where whole numbers become others or the reverse."""
     kind = str(call.value(9, None, "dtype"))
     x = call.node(0)
@@ -91,7 +91,7 @@ def _copy(call: Call) -> Result:
     return call.builder.apply("to_bool", [x], call.name) if "bool" in kind else x
 
 
-def _split(call: Call) -> Result:
+def _split(call: TorchCall) -> Result:
     """Parts of a dimension: of the sizes that are given, or of one size."""
     x, axis = call.node(0), call.value(2, 0, "dim")
     total = call.builder.dimensions(x)[axis]
@@ -105,18 +105,18 @@ def _split(call: Call) -> Result:
     )
 
 
-def _unbind(call: Call) -> Result:
+def _unbind(call: TorchCall) -> Result:
     x, axis = call.node(0), call.value(1, 0, "dim")
     count = call.builder.dimensions(x)[axis]
     return tuple(call.builder.select(x, axis, k, f"{call.name}.{k}") for k in range(count))
 
 
-def _cat(call: Call) -> Result:
+def _cat(call: TorchCall) -> Result:
     parts = [call.computed(part) for part in call.value(0)]
     return call.builder.concat(parts, call.value(1, 0, "dim"), call.name)
 
 
-def _stack(call: Call) -> Result:
+def _stack(call: TorchCall) -> Result:
     axis = call.value(1, 0, "dim") % len(call.dimensions)
     parts = []
     for k, part in enumerate(call.value(0)):
@@ -126,14 +126,14 @@ def _stack(call: Call) -> Result:
     return call.builder.concat(parts, axis, call.name)
 
 
-def _repeat(call: Call) -> Result:
+def _repeat(call: TorchCall) -> Result:
     x, times = call.node(0), call.value(1)
     old = call.builder.dimensions(x)
     x = call.builder.reshape(x, (1,) * (len(times) - len(old)) + old, f"{call.name}.wide")
     return call.builder.tile(x, times, call.name)
 
 
-def _pad(call: Call) -> Result:
+def _pad(call: TorchCall) -> Result:
     x, widths = call.node(0), call.value(1)
     count = len(call.builder.dimensions(x))
     before, after = [0] * count, [0] * count
@@ -142,22 +142,22 @@ def _pad(call: Call) -> Result:
     return call.builder.pad(x, before, after, float(call.value(2, 0.0)), call.name)
 
 
-def _flip(call: Call) -> Result:
+def _flip(call: TorchCall) -> Result:
     x = call.node(0)
     for axis in call.value(1):
         x = call.builder.slice(x, axis, -1, None, -1, call.name)
     return x
 
 
-def _embedding(call: Call) -> Result:
+def _embedding(call: TorchCall) -> Result:
     return call.builder.gather(call.node(0), call.node(1), 0, call.name)
 
 
-def _index_select(call: Call) -> Result:
+def _index_select(call: TorchCall) -> Result:
     return call.builder.gather(call.node(0), call.node(2), call.value(1), call.name)
 
 
-def _index(call: Call) -> Result:
+def _index(call: TorchCall) -> Result:
     """Take the elements that one tensor of positions names; several at once are refused."""
     places = call.value(1)
     axes = [k for k, place in enumerate(places) if place is not None]
@@ -166,32 +166,32 @@ def _index(call: Call) -> Result:
     return call.builder.gather(call.node(0), call.computed(places[axes[0]]), axes[0], call.name)
 
 
-def _mm(call: Call) -> Result:
+def _mm(call: TorchCall) -> Result:
     return call.builder.product(call.node(0), call.weights(1), call.name)
 
 
-def _addmm(call: Call) -> Result:
+def _addmm(call: TorchCall) -> Result:
     """``beta b + alpha x W``; factors other than 1 are refused."""
     if call.value(3, 1, "beta") != 1 or call.value(4, 1, "alpha") != 1:
         raise call.refuse("has factors other than 1")
     product = call.builder.product(call.node(1), call.weights(2), call.name)
-    return biased(call, product, call.node(0))
+    return add_bias(call, product, call.node(0))
 
 
-def biased(call: Call, product: str, bias: str, axis: int = -1) -> str:
+def add_bias(call: TorchCall, product: str, bias: str, axis: int = -1) -> str:
     """Add a vector to a product, or a tensor where it is none."""
     if len(call.builder.dimensions(bias)) != 1:
         return call.builder.apply("add", [product, bias], f"{call.name}.bias")
     return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
 
 
-def _linear(call: Call) -> Result:
+def _linear(call: TorchCall) -> Result:
     weight = call.node(1)
     product = call.builder.product(call.node(0), call.builder.permute(weight, (1, 0), f"{call.name}.weight"), call.name)
-    return product if call.value(2) is None else biased(call, product, call.node(2))
+    return product if call.value(2) is None else add_bias(call, product, call.node(2))
 
 
-def _layer_norm(call: Call) -> Result:
+def _layer_norm(call: TorchCall) -> Result:
     """Normalise over the last dimensions; scale and shift may be missing."""
     extra = {"scale": call.value(2), "shift": call.value(3)}
     operands = [call.node(0), *(call.computed(value) for value in extra.values() if value is not None)]
@@ -200,7 +200,7 @@ def _layer_norm(call: Call) -> Result:
     return (call.builder.along("norm", None, operands, call.name, how),)
 
 
-def _rms_norm(call: Call) -> Result:
+def _rms_norm(call: TorchCall) -> Result:
     """Scale by the root of the mean square over the last dimensions."""
     eps = call.value(3)
     operands = [call.node(0), *([] if call.value(2) is None else [call.node(2)])]
@@ -209,12 +209,12 @@ def _rms_norm(call: Call) -> Result:
     return call.builder.along("norm", None, operands, call.name, how)
 
 
-def _fused_rms_norm(call: Call) -> Result:
+def _fused_rms_norm(call: TorchCall) -> Result:
     """The same with a second result, which nothing reads while a network runs forward."""
     return (_rms_norm(call),)
 
 
-def _group_norm(call: Call) -> Result:
+def _group_norm(call: TorchCall) -> Result:
     extra = {"scale": call.value(1), "shift": call.value(2)}
     operands = [call.node(0), *(call.computed(value) for value in extra.values() if value is not None)]
     flags = {key: int(value is not None) for key, value in extra.items()}
@@ -222,7 +222,7 @@ def _group_norm(call: Call) -> Result:
     return (call.builder.along("norm", None, operands, call.name, how),)
 
 
-def _batch_norm(call: Call) -> Result:
+def _batch_norm(call: TorchCall) -> Result:
     """Scale and shift channel by channel, with the statistics of training."""
     if call.value(1) is None or call.value(2) is None:
         raise call.refuse("normalises without scale and shift (affine=False)")
@@ -231,7 +231,7 @@ def _batch_norm(call: Call) -> Result:
     return (call.builder.along("elementwise", "batch_norm", operands, call.name, how),)
 
 
-def _instance_norm(call: Call) -> Result:
+def _instance_norm(call: TorchCall) -> Result:
     """Normalise each channel of each sample by itself; torch writes samples and channels as the channels of one."""
     x = call.node(0)
     samples, channels, *_ = call.builder.dimensions(x)
@@ -244,19 +244,19 @@ def _instance_norm(call: Call) -> Result:
     return (call.builder.along("norm", None, operands, call.name, how),)
 
 
-def _softmax(call: Call) -> Result:
+def _softmax(call: TorchCall) -> Result:
     return call.builder.along("softmax", None, [call.node(0)], call.name, encode_parameters(axis=call.value(1)))
 
 
-def _log_softmax(call: Call) -> Result:
+def _log_softmax(call: TorchCall) -> Result:
     made = call.builder.along("softmax", None, [call.node(0)], call.name, encode_parameters(axis=call.value(1)))
     return call.builder.apply("log", [made], f"{call.name}.log")
 
 
-def _reduce(label: str) -> Callable[[Call], Result]:
+def _reduce(label: str) -> Callable[[TorchCall], Result]:
     """A reduction over the dimensions of argument 1, which stay where argument 2 says so."""
 
-    def run(call: Call) -> Result:
+    def run(call: TorchCall) -> Result:
         axes = call.value(1, None, "dim")
         axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
         return call.builder.reduce(label, call.node(0), axes, bool(call.value(2, False, "keepdim")), call.name)
@@ -264,10 +264,10 @@ def _reduce(label: str) -> Callable[[Call], Result]:
     return run
 
 
-def _extreme(label: str) -> Callable[[Call], Result]:
+def _extreme(label: str) -> Callable[[TorchCall], Result]:
     """The largest or smallest element: of two tensors, of all, or along a dimension, where positions are not told."""
 
-    def run(call: Call) -> Result:
+    def run(call: TorchCall) -> Result:
         axis, b = call.value(1, None, "dim"), call.builder
         if axis is None:
             return b.reduce(label, call.node(0), [], False, call.name)
@@ -278,7 +278,7 @@ def _extreme(label: str) -> Callable[[Call], Result]:
     return run
 
 
-def _vector_norm(call: Call) -> Result:
+def _vector_norm(call: TorchCall) -> Result:
     """The length of vectors: the root of the sum of squares, the sum of magnitudes, or the largest magnitude."""
     order, axes, keep = call.value(1, 2, "ord"), call.value(2, None, "dim"), bool(call.value(3, False, "keepdim"))
     x, b, name = call.node(0), call.builder, call.name
@@ -292,29 +292,29 @@ def _vector_norm(call: Call) -> Result:
     return b.reduce(labels[order], b.apply("abs", [x], f"{name}.abs"), axes, keep, name)
 
 
-def _running_sum(call: Call) -> Result:
+def _running_sum(call: TorchCall) -> Result:
     """The sum of all elements up to each one: a product with a triangle of ones."""
     x, axis = call.node(0), call.value(1, None, "dim")
     size = call.builder.dimensions(x)[axis]
     return along_axis(call.builder, x, axis, np.tri(size, dtype=np.float32), call.name)
 
 
-def _variance(call: Call) -> Result:
+def _variance(call: TorchCall) -> Result:
     less = call.value(9, 1, "correction")
     keep = bool(call.value(9, False, "keepdim"))
     axes = call.value(1, None, "dim") or []
     return call.builder.reduce("variance", call.node(0), axes, keep, call.name, less=1 if less is None else int(less))
 
 
-def _one(label: str) -> Callable[[Call], Result]:
+def _one(label: str) -> Callable[[TorchCall], Result]:
     """An operation on each element of one tensor."""
     return lambda call: call.builder.apply(label, [call.node(0)], call.name)
 
 
-def _two(label: str, *, swapped: bool = False) -> Callable[[Call], Result]:
+def _two(label: str, *, swapped: bool = False) -> Callable[[TorchCall], Result]:
     """An operation on the elements of two tensors, or of a tensor and a number; a factor of the second is applied."""
 
-    def run(call: Call) -> Result:
+    def run(call: TorchCall) -> Result:
         operands = [call.node(0), call.node(1)]
         alpha = call.value(9, 1, "alpha")
         if alpha != 1:
@@ -324,7 +324,7 @@ def _two(label: str, *, swapped: bool = False) -> Callable[[Call], Result]:
     return run
 
 
-def _divide(call: Call) -> Result:
+def _divide(call: TorchCall) -> Result:
     """A quotient, rounded where the call says so."""
     rounding = call.value(9, None, "rounding_mode")
     label = "floor_div" if rounding == "floor" else "div"
@@ -332,47 +332,47 @@ def _divide(call: Call) -> Result:
     return call.builder.apply("trunc", [made], f"{call.name}.whole") if rounding == "trunc" else made
 
 
-def _elu(call: Call) -> Result:
+def _elu(call: TorchCall) -> Result:
     """Exponential linear units; the two factors around are those of SELU."""
     names = ("alpha", "scale", "input_scale")
     how = encode_parameters(**{key: float(call.value(k, 1.0, key)) for k, key in enumerate(names, 1)})
     return call.builder.apply("elu", [call.node(0)], call.name, how)
 
 
-def _gelu(call: Call) -> Result:
+def _gelu(call: TorchCall) -> Result:
     how = "tanh=1" if call.value(9, "none", "approximate") == "tanh" else ""
     return call.builder.apply("gelu", [call.node(0)], call.name, how)
 
 
-def _clip(call: Call) -> Result:
+def _clip(call: TorchCall) -> Result:
     limits = {"low": call.value(1, None, "min"), "high": call.value(2, None, "max")}
     how = encode_parameters(**{key: float(value) for key, value in limits.items() if value is not None})
     return call.builder.apply("clip", [call.node(0)], call.name, how)
 
 
-def _leaky(call: Call) -> Result:
+def _leaky(call: TorchCall) -> Result:
     return call.builder.apply("leaky_relu", [call.node(0)], call.name, f"slope={float(call.value(1, 0.01))}")
 
 
-def _where(call: Call) -> Result:
+def _where(call: TorchCall) -> Result:
     return call.builder.apply("select", [call.node(0), call.node(1), call.node(2)], call.name)
 
 
-def _masked_fill(call: Call) -> Result:
+def _masked_fill(call: TorchCall) -> Result:
     return call.builder.apply("select", [call.node(1), call.node(2), call.node(0)], call.name)
 
 
-def _filled(number: float | None) -> Callable[[Call], Result]:
+def _filled(number: float | None) -> Callable[[TorchCall], Result]:
     """A tensor of one number, like another: nothing that is computed."""
 
-    def run(call: Call) -> Result:
+    def run(call: TorchCall) -> Result:
         given = call.value(1) if number is None else number
         return call.builder.expand(call.computed(given), call.dimensions, call.name)
 
     return run
 
 
-OPERATORS: Final[dict[str, Callable[[Call], Result]]] = {
+OPERATORS: Final[dict[str, Callable[[TorchCall], Result]]] = {
     **dict.fromkeys(("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten"), _reshape),
     **dict.fromkeys(("clone", "contiguous", "alias", "detach", "dropout", "lift_fresh_copy"), _same),
     **dict.fromkeys(("_to_copy", "to"), _copy),

@@ -17,7 +17,7 @@ from gridloom.targets.dataflow.frontend.resampling import (
     means,
     transposed_convolution,
 )
-from gridloom.targets.dataflow.frontend.torch_operators import Call, Result, biased
+from gridloom.targets.dataflow.frontend.torch_operators import Result, TorchCall, add_bias
 
 _NEAREST: Final = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 _NEAREST_CENTRE: Final = tuple(f"_upsample_nearest_exact{sizes}d" for sizes in (1, 2, 3))
@@ -26,7 +26,7 @@ _LINEAR: Final = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinea
 WHOLE: Final = (*_NEAREST, *_NEAREST_CENTRE, *_LINEAR, "upsample_bicubic2d", "im2col")
 
 
-def _convolution(call: Call) -> Result:
+def _convolution(call: TorchCall) -> Result:
     stride, padding, dilation, transposed, _, groups = (call.value(k) for k in range(3, 9))
     sizes = len(stride)
     padding = list(padding) * (sizes if len(padding) == 1 else 1)
@@ -37,10 +37,10 @@ def _convolution(call: Call) -> Result:
     else:
         geometry["after"] = padding
         made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return made if call.value(2) is None else biased(call, made, call.node(2), 1)
+    return made if call.value(2) is None else add_bias(call, made, call.node(2), 1)
 
 
-def _pool_geometry(call: Call, positions: tuple[int, int, int, int]) -> Mapping[str, Sequence[int]]:
+def _pool_geometry(call: TorchCall, positions: tuple[int, int, int, int]) -> Mapping[str, Sequence[int]]:
     """Kernel, stride, padding and dilation of a pooling; windows that ``ceil_mode`` adds reach into more padding."""
     sizes = call.builder.dimensions(call.node(0))[2:]
     kernel, stride, padding, dilation = (call.value(k) if k >= 0 else [1] for k in positions)
@@ -56,18 +56,18 @@ def _pool_geometry(call: Call, positions: tuple[int, int, int, int]) -> Mapping[
     return geometry
 
 
-def _max_pool(call: Call) -> Result:
+def _max_pool(call: TorchCall) -> Result:
     return (call.builder.pool("max_pool", call.node(0), _pool_geometry(call, (1, 2, 3, 4)), call.name),)
 
 
-def _mean_pool(call: Call) -> Result:
+def _mean_pool(call: TorchCall) -> Result:
     if call.value(6) is not None:
         raise call.refuse("divides by a number of its own (divisor_override)")
     geometry = _pool_geometry(call, (1, 2, 3, -1))
     return call.builder.pool("mean_pool", call.node(0), geometry, call.name, padded=int(call.value(5, True)))
 
 
-def _adaptive_mean_pool(call: Call) -> Result:
+def _adaptive_mean_pool(call: TorchCall) -> Result:
     """Mean of equal windows; where sizes do not divide, a product with the matrix of means along each dimension."""
     x, wanted = call.node(0), call.dimensions[2:]
     sizes = call.builder.dimensions(x)[2:]
@@ -78,7 +78,7 @@ def _adaptive_mean_pool(call: Call) -> Result:
     return x
 
 
-def _adaptive_max_pool(call: Call) -> Result:
+def _adaptive_max_pool(call: TorchCall) -> Result:
     """Maximum of equal windows; sizes that do not divide are refused."""
     sizes, wanted = call.builder.dimensions(call.node(0))[2:], call.dimensions[2:]
     if any(size % count for size, count in zip(sizes, wanted)):
@@ -92,10 +92,10 @@ def _equal_windows(sizes: Shape, wanted: Shape) -> Mapping[str, Sequence[int]]:
     return {"kernel": kernel, "stride": kernel, "dilation": [1] * len(sizes), "before": zeros, "after": zeros}
 
 
-def _upsample(mode: str, *, exact: bool = False) -> Callable[[Call], Result]:
+def _upsample(mode: str, *, exact: bool = False) -> Callable[[TorchCall], Result]:
     """Interpolation to the size of the result; scales that the call names count, not the ratio of sizes."""
 
-    def run(call: Call) -> Result:
+    def run(call: TorchCall) -> Result:
         x = call.node(0)
         align = mode != "nearest" and bool(call.value(2))
         scales = call.value(2 if mode == "nearest" else 3)
@@ -111,7 +111,7 @@ def _upsample(mode: str, *, exact: bool = False) -> Callable[[Call], Result]:
     return run
 
 
-def _windows(call: Call) -> Result:
+def _windows(call: TorchCall) -> Result:
     """The windows of a picture as columns: (samples, channels * kernel, windows)."""
     x = call.node(0)
     kernel, dilation, padding, stride = (call.value(k) for k in range(1, 5))
@@ -123,7 +123,7 @@ def _windows(call: Call) -> Result:
 
 
 #: Operators on pictures: (samples, channels, *sizes).
-PICTURES: Final[dict[str, Callable[[Call], Result]]] = {
+PICTURES: Final[dict[str, Callable[[TorchCall], Result]]] = {
     "convolution": _convolution,
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), _max_pool),
     **dict.fromkeys(("avg_pool1d", "avg_pool2d", "avg_pool3d"), _mean_pool),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom import registry
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
 from gridloom.targets.dataflow.costs.load import CostModel, Pipeline
 from gridloom.targets.dataflow.learned import data
@@ -21,7 +21,7 @@ from gridloom.targets.dataflow.learned.inference import LearnedCostModel
 from gridloom.targets.dataflow.learned.samples import by_graph
 from gridloom.targets.dataflow.learned.search_comparison import FULL_SPEED, SUBJECTS, Network, of_network, parts
 from gridloom.targets.dataflow.learned.tree_training import grow
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 #: The cost models that stay as they are, in the order of the table.
 RULES: Final = ("wirelength", "tuned", "bottleneck", "queueing")
@@ -29,7 +29,12 @@ _CHAINS: Final = 4
 
 
 def compare_eras(
-    samples: dict[data.Era, list[data.Sample]], work: Work, *, seconds: float, seeds: int, subjects: str = ""
+    samples: dict[data.Era, list[data.DecisionSample]],
+    work: WorkFolder,
+    *,
+    seconds: float,
+    seeds: int,
+    subjects: str = "",
 ) -> dict[str, Any]:
     """Return for each state of the tool chain and each network what searches by every cost model reach.
 
@@ -52,13 +57,13 @@ def compare_eras(
     return {"cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
 
 
-def _grown(samples: list[data.Sample], seed: int) -> LearnedCostModel:
+def _grown(samples: list[data.DecisionSample], seed: int) -> LearnedCostModel:
     """The cost model of trees that are grown on decisions."""
     return LearnedCostModel.of(grow(by_graph(samples), seed=seed)[0])
 
 
 def _row(
-    subject: Network, era: data.Era, models: dict[str, CostModel], seconds: float, seeds: int, work: Work
+    subject: Network, era: data.Era, models: dict[str, CostModel], seconds: float, seeds: int, work: WorkFolder
 ) -> dict[str, Any]:
     """A network in one state: (mean, least, largest) over seeds for each cost model, over the sections in time."""
     cycles: list[float] = []
@@ -88,13 +93,13 @@ def _row(
 def _reached(pipeline: Pipeline, era: data.Era, model: CostModel, moves: int, seed: int) -> float:
     """The measured efficiency of the placement that a cost model finds and chooses in so many moves."""
     places = _searched(pipeline, era, model, moves, seed).finalists()[0][:1]
-    return float(data.measured(pipeline, data.routed(pipeline, places, era), era)[0])
+    return float(data.measure_decisions(pipeline, data.route_places(pipeline, places, era), era)[0])
 
 
-def _searched(pipeline: Pipeline, era: data.Era, model: CostModel, moves: int, seed: int) -> Search:
+def _searched(pipeline: Pipeline, era: data.Era, model: CostModel, moves: int, seed: int) -> AnnealingChains:
     """A search that has ended, guided by a model that need not be one of the registry."""
     settings = DataflowConfig(chains=_CHAINS, judge=None, aware=data.ERAS[era].aware)
-    search = Search(pipeline, settings, seed)
+    search = AnnealingChains(pipeline, settings, seed)
     search.model = model
     search.run(Budget(effort=moves, seed=seed).start())
     return search

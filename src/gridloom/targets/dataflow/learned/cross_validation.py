@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.costs.load import Floats
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.samples import GraphSamples, by_graph, figures, fold_of
@@ -42,7 +42,7 @@ _ERAS: Final[tuple[data.Era, ...]] = tuple(data.ERAS)
 def cross_validate(
     groups: list[GraphSamples],
     size: CostModelConfig,
-    work: Work,
+    work: WorkFolder,
     variant: Any = "trees",
     without: Any = "nothing",
 ) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def cross_validate(
 
 
 def _trained(
-    groups: list[GraphSamples], size: CostModelConfig, work: Work, variant: Any, without: Any, seed: int
+    groups: list[GraphSamples], size: CostModelConfig, work: WorkFolder, variant: Any, without: Any, seed: int
 ) -> Callable[[GraphSamples], Floats]:
     """What a model that was trained on graphs predicts for another one."""
     if variant == "trees":
@@ -78,7 +78,7 @@ def _trained(
     return lambda group: training.predictions(model, group)
 
 
-def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> dict[str, Any]:
+def ablations(samples: list[data.DecisionSample], size: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
     """Return cross-validated figures of every variant and ablation, beside those of the simple rivals."""
     groups = by_graph(samples)
     rows = [
@@ -93,7 +93,9 @@ def ablations(samples: list[data.Sample], size: CostModelConfig, work: Work) -> 
     return {"decisions": sum(len(group.labels) for group in groups), "rows": rows}
 
 
-def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig, work: Work) -> dict[str, Any]:
+def adaptivity(
+    samples: dict[data.Era, list[data.DecisionSample]], size: CostModelConfig, work: WorkFolder
+) -> dict[str, Any]:
     """Return figures of models before and after each change of the tool chain, on graphs that no training saw.
 
     The simple rivals are in the table as well: they stay as they are when the tool chain changes, and so does a model
@@ -119,7 +121,7 @@ def adaptivity(samples: dict[data.Era, list[data.Sample]], size: CostModelConfig
     return {"decisions": decisions, "rows": rows}
 
 
-def _tests(era: data.Era, work: Work) -> list[GraphSamples]:
+def _tests(era: data.Era, work: WorkFolder) -> list[GraphSamples]:
     """The graphs that no training sees, labelled in one state of the tool chain."""
     listed = data.held_out_graphs()
     decisions = data.CHAINS * len(listed)

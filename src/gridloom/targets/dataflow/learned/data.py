@@ -29,7 +29,7 @@ from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
 from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
@@ -38,7 +38,7 @@ from gridloom.targets.dataflow.lowering.lower import alike, lower
 from gridloom.targets.dataflow.lowering.stages import Merge
 from gridloom.targets.dataflow.machine.measure import Meter
 from gridloom.targets.dataflow.mappers.route import route
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
 
@@ -161,12 +161,12 @@ def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Er
     return build_pipeline(unit_graph(family, parameters, era), array(ERAS[era].arch))
 
 
-def routed(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
+def route_places(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
     """Return decisions from places, as the tool chain of an era routes them."""
     return route(pipeline, places, aware=ERAS[era].aware)
 
 
-def measured(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
+def measure_decisions(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
     """Return the efficiencies that the simulator measures.
 
     Costs one simulation per decision.
@@ -192,13 +192,13 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
         hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
         wire=float(10 ** random.uniform(-4, -1.5)), aware=ERAS[era].aware,
     )  # fmt: skip
-    search = Search(pipeline, config, int(random.integers(1 << 31)))
+    search = AnnealingChains(pipeline, config, int(random.integers(1 << 31)))
     search.model = random_guide(random)
     # From a random start it takes long until placements are good; those in between are what searches meet.
     steps = 2 ** random.uniform(0, 6 if short else 10)
     search.run(Budget(effort=int(CHAINS * steps), seed=0).start())
     _shake(search, random)
-    labels = measured(pipeline, routed(pipeline, search.places, era), era)
+    labels = measure_decisions(pipeline, route_places(pipeline, search.places, era), era)
     return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
 
 
@@ -207,7 +207,7 @@ def _stream(family: str, graph: dict[str, int]) -> int:
     return int.from_bytes(hashlib.sha256(canonical_json([family, graph]).encode()).digest()[:8], "big")
 
 
-def _shake(search: Search, random: np.random.Generator) -> None:
+def _shake(search: AnnealingChains, random: np.random.Generator) -> None:
     """Exchange units at random, often in some chains and never in others, so that placements of all qualities occur."""
     pipeline, sites = search.pipeline, search.sites
     for chain in range(CHAINS):
@@ -241,7 +241,7 @@ def _turns(listed: list[tuple[str, dict[str, int]]], decisions: int) -> list[tup
 
 
 def make(
-    work: Work, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
+    work: WorkFolder, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
 ) -> dict[str, Any]:
     """Compute what is missing of the data set, and return counts."""
     work.folder.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def make(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class DecisionSample:
     """The decisions of one job.
 
     ``places`` is [decision, unit] -> tile, ``labels`` has an efficiency per decision. Routes are not stored: they
@@ -278,7 +278,7 @@ class Sample:
 
 def load(
     folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None, decisions: int | None = None
-) -> list[Sample]:
+) -> list[DecisionSample]:
     """Return the stored samples of some graphs (default: those of the training set) by seed, family and graph.
 
     With ``decisions`` they are those of the jobs that so many decisions take.
@@ -295,7 +295,7 @@ def load(
     samples = [
         (
             asked["seed"],
-            Sample(
+            DecisionSample(
                 family=asked["family"],
                 graph=tuple(sorted(asked["graph"].items())),
                 era=era,
@@ -315,7 +315,7 @@ def _answers(asked: Any, status: str) -> bool:
     return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
-def digest(samples: list[Sample]) -> str:
+def digest(samples: list[DecisionSample]) -> str:
     """Return a hash of a data set, for model cards."""
     state = hashlib.sha256()
     for item in samples:

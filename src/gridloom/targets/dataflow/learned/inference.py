@@ -19,7 +19,7 @@ from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeli
 from gridloom.targets.dataflow.costs.queueing import Queueing
 from gridloom.targets.dataflow.families.rdu import RduParameters
 from gridloom.targets.dataflow.learned.features import POOLED
-from gridloom.targets.dataflow.learned.trees import Singles, Trees, pooled
+from gridloom.targets.dataflow.learned.trees import PooledTrees, Singles, pool_features
 
 NAME: Final = "cost-model"
 #: The machine that labels come from. Weights that were trained for another one are not asked.
@@ -88,7 +88,7 @@ class LearnedCostModel:
     name = "learned"
 
     def __init__(self, path: Path | None = None) -> None:
-        arrays, self.about = weights.load(weights.shipped(NAME) if path is None else path)
+        arrays, self.about = weights.load(weights.weights_path(NAME) if path is None else path)
         seen = self.about.get("columns")
         if seen != len(POOLED) or f"{PREFIX}value" not in arrays:
             found = "no trees" if seen is None else f"trees over {seen}"
@@ -96,11 +96,11 @@ class LearnedCostModel:
                 f"the weights are those of another model: expected trees over {len(POOLED)} columns, found {found}; "
                 "`gridloom train cost-model` makes new ones"
             )
-        self.trees = Trees(forest=of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
+        self.trees = PooledTrees(forest=of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
         self.formula = Queueing()
 
     @classmethod
-    def of(cls, trees: Trees) -> LearnedCostModel:
+    def of(cls, trees: PooledTrees) -> LearnedCostModel:
         """Return the cost model of trees that were just grown, on whatever machine they were grown for."""
         model = cls.__new__(cls)
         model.about, model.trees, model.formula = {"machine": MACHINE}, trees, Queueing()
@@ -138,10 +138,10 @@ class LearnedCostModel:
 
     def predicted(self, seen: Inputs) -> Floats:
         """Return the efficiency of decisions with these features, at most 1."""
-        return self.trees.predicted(pooled(*seen))
+        return self.trees.predicted(pool_features(*seen))
 
 
 @cache
-def learned() -> LearnedCostModel:
+def learned_cost() -> LearnedCostModel:
     """Return the cost model with the shipped weights, loaded once."""
     return LearnedCostModel()

@@ -18,7 +18,7 @@ import numpy as np
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.boosted import to_arrays
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.features import POOLED
@@ -74,7 +74,7 @@ class DataflowCostModel:
     name = NAME
     config: type[Any] = CostModelConfig
 
-    def make_data(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+    def make_data(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Make what is missing of the data set of an era, and return its counts and the spread of its labels."""
         made = data.make(work, era=config.era, decisions=config.decisions)
         samples = data.load(work.folder, config.era)
@@ -82,7 +82,7 @@ class DataflowCostModel:
         low, high = np.percentile(labels, [10, 90])
         return {**made, "decisions": int(labels.size), "spread": round(float(high / max(low, 1e-9)), 3)}
 
-    def train(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+    def train(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Train on all graphs and save the weights; then cross-validate by graph and save the figures with them.
 
         The weights are saved before the cross-validation, so a run that is stopped there has weights without figures.
@@ -117,7 +117,7 @@ class DataflowCostModel:
         weights.save(target, arrays, about)
         return {**about, "weights": str(target)}
 
-    def _samples(self, config: CostModelConfig, work: Work) -> list[data.Sample]:
+    def _samples(self, config: CostModelConfig, work: WorkFolder) -> list[data.DecisionSample]:
         """The stored samples of an era; OptionError where there are none."""
         if not (work.folder / data.STORE_NAME).exists():
             raise OptionError(
@@ -129,7 +129,7 @@ class DataflowCostModel:
             raise OptionError(f"the data set has no decisions of era {config.era}", where=str(work.folder))
         return samples
 
-    def evaluate(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return the figures that `CostModelConfig.report` asks for.
 
         Reports on searches need no data set, the others need that of the era; those with held-out graphs label them
@@ -154,7 +154,7 @@ class DataflowCostModel:
             return {"era": config.era, **cross_validation.ablations(self._samples(config, work), config, work)}
         return cross_validation.adaptivity(self._of_eras(config, work), config, work)
 
-    def _searched(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+    def _searched(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
         """What searches and judges reach; no data set is needed."""
         from gridloom.targets.dataflow.learned import search_comparison as comparison
 
@@ -169,14 +169,16 @@ class DataflowCostModel:
             return comparison.compare_judges(work, **effort)
         return comparison.compare_rivals(work, **effort, costs=config.costs)
 
-    def _of_eras(self, config: CostModelConfig, work: Work) -> dict[data.Era, list[data.Sample]]:
+    def _of_eras(self, config: CostModelConfig, work: WorkFolder) -> dict[data.Era, list[data.DecisionSample]]:
         """The stored samples of the present and of all other eras that have any; OptionError without the present."""
-        found: dict[data.Era, list[data.Sample]] = {"present": self._samples(replace(config, era="present"), work)}
+        found: dict[data.Era, list[data.DecisionSample]] = {
+            "present": self._samples(replace(config, era="present"), work)
+        }
         for era in data.ERAS:
             found[era] = data.load(work.folder, era, decisions=config.decisions)
         return {era: samples for era, samples in found.items() if samples}
 
-    def _accuracy(self, config: CostModelConfig, work: Work) -> dict[str, Any]:
+    def _accuracy(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
         model = LearnedCostModel(work.weights)
         report: dict[str, Any] = {}
@@ -186,7 +188,7 @@ class DataflowCostModel:
         ):
             work.progress(name, 0.1 if not report else 0.6)
             data.make(work, era=config.era, decisions=decisions, listed=listed)
-            report[name] = judged(model, data.load(work.folder, config.era, listed))
+            report[name] = judge_models(model, data.load(work.folder, config.era, listed))
         blocks = report["building blocks"]
         return {
             "learned": blocks["learned"],
@@ -200,16 +202,16 @@ class DataflowCostModel:
         }
 
 
-def _told(work: Work, what: str, share: float) -> bool:
+def _told(work: WorkFolder, what: str, share: float) -> bool:
     """Report how far training is; True when it has to end."""
     work.progress(what, share)
     return work.stopped()
 
 
-def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any]:
+def judge_models(model: LearnedCostModel, samples: list[data.DecisionSample]) -> dict[str, Any]:
     """Return figures of the learned cost model and of all simple rivals on samples, and the number of decisions.
 
-    ``explained`` is the share of labels that a prediction is within 2 % of.
+    ``explained_share`` is the share of labels that a prediction is within 2 % of.
     """
     from gridloom.targets.dataflow.learned import rivals
 
@@ -222,7 +224,7 @@ def judged(model: LearnedCostModel, samples: list[data.Sample]) -> dict[str, Any
         "heuristic": figures([group.heuristic for group in groups], groups),
         "rivals": {name: figures(values, groups) for name, values in by_name.items()},
         "explained": {
-            name: round(rivals.explained(values, labels), 4)
+            name: round(rivals.explained_share(values, labels), 4)
             for name, values in {**by_name, "learned": predicted}.items()
         },
         "decisions": sum(len(group.labels) for group in groups),
@@ -236,12 +238,12 @@ def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
     """
     pipeline = data.graph_pipeline("mlp", (("layers", 3), ("width", 1024)), "present")
     places = _random_places(pipeline, batch)
-    decisions = data.routed(pipeline, places, "present")
+    decisions = data.route_places(pipeline, places, "present")
     model.efficiency(pipeline, decisions)
     seconds = {}
     for name, call in (
         ("ms_per_decision", lambda: model.efficiency(pipeline, decisions)),
-        ("ms_per_routing", lambda: data.routed(pipeline, places, "present")),
+        ("ms_per_routing", lambda: data.route_places(pipeline, places, "present")),
     ):
         began = time.thread_time()
         for _ in range(10):
@@ -252,9 +254,9 @@ def speed(model: LearnedCostModel, batch: int = 64) -> dict[str, float]:
 
 def _random_places(pipeline: Any, count: int) -> Any:
     """Random placements of a pipeline's units, [decision, unit] -> tile."""
-    from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+    from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
-    return Search(pipeline, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
+    return AnnealingChains(pipeline, DataflowConfig(cost="heuristic", chains=count, start="random"), 0).places
 
 
 MODEL = DataflowCostModel()

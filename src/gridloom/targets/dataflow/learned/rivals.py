@@ -18,33 +18,33 @@ from gridloom.targets.dataflow.costs.closed_form import closed_form
 from gridloom.targets.dataflow.costs.heuristic import heuristic
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Pipeline
 from gridloom.targets.dataflow.costs.queueing import queueing
-from gridloom.targets.dataflow.costs.tuned import Rules, measures, predicted, tuned
+from gridloom.targets.dataflow.costs.tuned import RuleCounts, measures, predict_efficiency, tuned_cost
 from gridloom.targets.dataflow.learned import data
 
 #: The efficiency that is nearest to the training labels by relative error: the rival that looks at nothing.
 CONSTANT: Final = 0.42
 #: Where the fit of the rules begins.
-_FIRST: Final = Rules(unit=1.0, peak=0.1, load=0.5, longest=0.004, mean=0.01, best=0.9)
+_FIRST: Final = RuleCounts(unit=1.0, peak=0.1, load=0.5, longest=0.004, mean=0.01, best=0.9)
 #: Predictions within this share of a label count as explained.
 EXPLAINED: Final = 0.02
 
 
 def predictions(pipeline: Pipeline, decisions: Decisions) -> dict[str, Floats]:
     """Return what each rival says of decisions, by name. About as much work as one routing of them."""
-    models = (heuristic(), tuned(), wires.wirelength(), closed_form(), bottleneck(), queueing())
+    models = (heuristic(), tuned_cost(), wires.wirelength(), closed_form(), bottleneck(), queueing())
     return {
         "constant": np.full(len(decisions), CONSTANT),
         **{model.name: model.efficiency(pipeline, decisions) for model in models},
     }
 
 
-def explained(predicted_labels: Sequence[Floats], labels: Sequence[Floats]) -> float:
+def explained_share(predicted_labels: Sequence[Floats], labels: Sequence[Floats]) -> float:
     """Return the share of decisions whose prediction is within 2 % of the label."""
     found, true = np.concatenate(predicted_labels), np.concatenate(labels)
     return float(np.mean(np.abs(found - true) <= EXPLAINED * true))
 
 
-def fit(samples: Sequence[data.Sample]) -> dict[str, Any]:
+def fit(samples: Sequence[data.DecisionSample]) -> dict[str, Any]:
     """Return the numbers of constant, wirelength and rules that fit samples best by their mean relative error.
 
     ``rivals`` has error, rank and share of explained labels of every rival with the numbers that the package has. These
@@ -55,7 +55,7 @@ def fit(samples: Sequence[data.Sample]) -> dict[str, Any]:
     said: dict[str, list[Floats]] = {}
     for item in samples:
         pipeline = data.graph_pipeline(item.family, item.graph, item.era)
-        decisions = data.routed(pipeline, item.places, item.era)
+        decisions = data.route_places(pipeline, item.places, item.era)
         rows.append(measures(pipeline, decisions))
         hops.append(wires.mean_hops(pipeline, decisions))
         labels.append(item.labels)
@@ -66,24 +66,24 @@ def fit(samples: Sequence[data.Sample]) -> dict[str, Any]:
     constant = float(grid[np.argmin([_error(np.full(len(true), value), true) for value in grid])])
     line = _search(lambda x: _error(np.clip(x[0] - x[1] * length, 0.01, 1.0), true), [0.9, 0.02])
     measured = np.concatenate(rows)
-    rules = _search(lambda x: _error(predicted(measured, Rules(*x)), true), list(_FIRST))
+    rules = _search(lambda x: _error(predict_efficiency(measured, RuleCounts(*x)), true), list(_FIRST))
     return {
         "decisions": len(true),
         "constant": round(constant, 3),
         "wirelength": {"at_zero": round(line[0], 4), "per_hop": round(line[1], 5)},
-        "rules": {name: round(value, 5) for name, value in zip(Rules._fields, rules)},
+        "rules": {name: round(value, 5) for name, value in zip(RuleCounts._fields, rules)},
         "rivals": {
             name: {
                 "relative_error": round(_error(np.concatenate(values), true), 4),
                 "spearman": round(spearman(np.concatenate(values), true), 4),
-                "explained": round(explained(values, labels), 4),
+                "explained": round(explained_share(values, labels), 4),
             }
             for name, values in said.items()
         },
         "errors": {
             "constant": round(_error(np.full(len(true), constant), true), 4),
             "wirelength": round(_error(np.clip(line[0] - line[1] * length, 0.01, 1.0), true), 4),
-            "rules": round(_error(predicted(measured, Rules(*rules)), true), 4),
+            "rules": round(_error(predict_efficiency(measured, RuleCounts(*rules)), true), 4),
         },
     }
 

@@ -14,9 +14,9 @@ import numpy as np
 from gridloom.targets.dataflow.costs.load import Floats, Pipeline
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.inference import inputs
-from gridloom.targets.dataflow.learned.rivals import explained, spearman
+from gridloom.targets.dataflow.learned.rivals import explained_share, spearman
 from gridloom.targets.dataflow.learned.rivals import predictions as predictions_of_rivals
-from gridloom.targets.dataflow.learned.trees import Singles, pooled
+from gridloom.targets.dataflow.learned.trees import Singles, pool_features
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,15 +49,15 @@ class GraphSamples:
         return np.asarray(self.labels, dtype=np.float64)
 
 
-def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
+def by_graph(samples: Sequence[data.DecisionSample]) -> list[GraphSamples]:
     """Return the samples by graph, routed and with their features. About half a millisecond per decision."""
-    collected: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.Sample]] = {}
+    collected: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.DecisionSample]] = {}
     for item in samples:
         collected.setdefault((item.family, item.graph, item.era), []).append(item)
     by_pipeline = []
     for (family, parameters, era), items in collected.items():
         pipeline = data.graph_pipeline(family, parameters, era)
-        decisions = data.routed(pipeline, np.concatenate([item.places for item in items]), era)
+        decisions = data.route_places(pipeline, np.concatenate([item.places for item in items]), era)
         edges, speeds = inputs(pipeline, decisions)
         by_pipeline.append(
             GraphSamples(
@@ -66,7 +66,7 @@ def by_graph(samples: Sequence[data.Sample]) -> list[GraphSamples]:
                 pipeline=pipeline,
                 features=edges,
                 speeds=speeds,
-                pooled=pooled(edges, speeds),
+                pooled=pool_features(edges, speeds),
                 labels=np.concatenate([item.labels for item in items]).astype(np.float32),
                 rivals=predictions_of_rivals(pipeline, decisions),
             )
@@ -109,5 +109,5 @@ def _figures(predicted: Floats, labels: Floats) -> dict[str, float]:
     return {
         "relative_error": round(error, 4),
         "spearman": round(spearman(predicted, labels), 4),
-        "explained": round(explained([predicted], [labels]), 4),
+        "explained": round(explained_share([predicted], [labels]), 4),
     }

@@ -16,13 +16,13 @@ import numpy as np
 
 from gridloom import registry
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
 from gridloom.targets.dataflow.costs.load import Floats, Pipeline
 from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.lowering.lower import alike, lower
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 Network = tuple[str, dict[str, int]]
 Start = Literal["short", "random"]
@@ -54,7 +54,7 @@ _FINALISTS: Final = 8
 FULL_SPEED: Final = 0.999
 
 
-class Part(NamedTuple):
+class NetworkSection(NamedTuple):
     """A section of a network."""
 
     pipeline: Pipeline
@@ -63,7 +63,7 @@ class Part(NamedTuple):
     section: int
 
 
-def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = None) -> list[Part]:
+def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = None) -> list[NetworkSection]:
     """Return the sections of a network's training step that differ, with the blocks that pass all equal to each.
 
     They are those of the present tool chain on an array, or of another state with its own array (``stack``).
@@ -74,7 +74,7 @@ def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = 
     network = registry.load("networks", family).build(**sizes, training=True)
     lowered = lower(network, arch, fill=stack.fill, merge=stack.merge)
     return [
-        Part(
+        NetworkSection(
             pipeline=build_pipeline(group[0].dfg, arch),
             blocks=group[0].blocks * len(group),
             section=lowered.sections.index(group[0]),
@@ -83,7 +83,9 @@ def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = 
     ]
 
 
-def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", subjects: str = "") -> dict[str, Any]:
+def compare(
+    work: WorkFolder, *, seconds: float, seeds: int, start: str = "random", subjects: str = ""
+) -> dict[str, Any]:
     """Return for each network the efficiencies that searches by the two cost models reach, and the best known one.
 
     Every search of a section begins at random and has the same CPU seconds (turned into moves by timing some of them
@@ -101,15 +103,21 @@ def compare(work: Work, *, seconds: float, seeds: int, start: str = "random", su
             if work.over():
                 return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
             work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
-            results.append(searched(part, seconds, seeds, start))
+            results.append(compare_searches(part, seconds, seeds, start))
         rows.append(_row(subject, listed, results))
     return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
 
 
 def compare_rivals(
-    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short",
+    work: WorkFolder,
+    *,
+    seconds: float,
+    seeds: int,
+    subjects: str = "",
+    array: str = data.ARRAY,
+    start: Start = "short",
     costs: str = "",
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return for each network what searches by every cost model reach on equal terms, and what no search reaches.
 
     All begin with short wires (or at random, where ``start`` says so), have the price of wire and the temperatures of
@@ -156,7 +164,7 @@ def compare_rivals(
 
 
 def compare_judges(
-    work: Work, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
+    work: WorkFolder, *, seconds: float, seeds: int, subjects: str = "", array: str = data.ARRAY, start: Start = "short"
 ) -> dict[str, Any]:
     """Return for each section what the finalists that each cost model would choose run at, measured by the simulator.
 
@@ -180,9 +188,9 @@ def compare_judges(
 
 def _judged(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> dict[str, float]:
     """The measured efficiency of the finalist that each judge takes for the best."""
-    search = Search(pipeline, settings, seed)
+    search = AnnealingChains(pipeline, settings, seed)
     search.run(Budget(effort=moves, seed=seed).start())
-    decisions = data.routed(pipeline, search.finalists()[0], "present")
+    decisions = data.route_places(pipeline, search.finalists()[0], "present")
     measured = registry.load("costs", "simulated")().efficiency(pipeline, decisions)
     said = {name: registry.load("costs", name)().efficiency(pipeline, decisions) for name in JUDGES}
     judged = {name: float(measured[np.argmax(values)]) for name, values in said.items()}
@@ -190,7 +198,7 @@ def _judged(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int)
 
 
 def _rivals_row(
-    subject: Network, listed: list[Part], reached: dict[str, list[list[float]]], moves: dict[str, list[int]]
+    subject: Network, listed: list[NetworkSection], reached: dict[str, list[list[float]]], moves: dict[str, list[int]]
 ) -> dict[str, Any]:
     """The efficiencies of a network as (mean, least, largest) over seeds, for the sections that there was time for."""
     cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
@@ -225,13 +233,13 @@ def _reached(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int
     """The measured efficiency of what a search chooses, by its judge or without one by its own cost model."""
     if settings.judge is not None:
         return search(pipeline, settings, moves, seed)
-    found = Search(pipeline, settings, seed)
+    found = AnnealingChains(pipeline, settings, seed)
     found.run(Budget(effort=moves, seed=seed).start())
-    decisions = data.routed(pipeline, found.finalists()[0][:1], "present")
+    decisions = data.route_places(pipeline, found.finalists()[0][:1], "present")
     return float(registry.load("costs", "simulated")().efficiency(pipeline, decisions)[0])
 
 
-def searched(part: Part, seconds: float, seeds: int, start: str) -> dict[str, Any]:
+def compare_searches(part: NetworkSection, seconds: float, seeds: int, start: str) -> dict[str, Any]:
     """Return the efficiencies that searches by each cost model reach on one section.
 
     ``best_known`` is a lower bound on what is possible, not the optimum.
@@ -247,7 +255,7 @@ def searched(part: Part, seconds: float, seeds: int, start: str) -> dict[str, An
     return {"section": part.section, "units": pipeline.units, **reached, "best_known": best, "moves": moves}
 
 
-def _row(subject: Network, listed: list[Part], results: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(subject: Network, listed: list[NetworkSection], results: list[dict[str, Any]]) -> dict[str, Any]:
     """The sections together: the cycles that a sample needs at least over those it takes, for each seed.
 
     Sections run one after the other, so cycles add up and efficiencies do not. ``gap_closed`` is the share of the way
@@ -290,7 +298,7 @@ def config(cost: str, start: str, hot: float | None = None) -> DataflowConfig:
     return DataflowConfig(cost=cost, start="random", chains=_CHAINS, wire=0.0, hot=first, cold=first / 10)
 
 
-def tune(work: Work, *, seconds: float, seeds: int) -> dict[str, Any]:
+def tune(work: WorkFolder, *, seconds: float, seeds: int) -> dict[str, Any]:
     """Return the efficiencies that first temperatures reach on the networks for tuning; `HOT` was chosen by them."""
     rows: list[dict[str, Any]] = []
     for family, sizes in TUNING:

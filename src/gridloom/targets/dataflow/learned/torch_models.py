@@ -38,7 +38,7 @@ _NO_SPREAD: Final = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Graph:
+class PipelineTensors:
     """The part of a pipeline that is the same in all its decisions, as tensors.
 
     Indices are those of ``Pipeline``: ``kind`` to ``load`` have one entry per unit, ``source`` to ``out_share`` one per
@@ -57,7 +57,7 @@ class Graph:
     units: int = field(default=0)
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> Graph:
+    def of(cls, pipeline: Pipeline) -> PipelineTensors:
         """Return the tensors of a pipeline."""
         into = np.bincount(pipeline.target, minlength=pipeline.units)
         out = np.bincount(pipeline.source, minlength=pipeline.units)
@@ -126,7 +126,7 @@ class Regressor(nn.Module):
             return False
         return self.variant == "sharing" or name in _PUBLISHED_EDGES
 
-    def nodes(self, graph: Graph) -> Tensor:
+    def nodes(self, graph: PipelineTensors) -> Tensor:
         """Return the first values of the units."""
         one_hot = nn.functional.one_hot(graph.kind, len(UNIT_KINDS)).float()
         load = graph.load[:, None] * (self.without != "annotations" and self.variant == "sharing")
@@ -150,7 +150,7 @@ class Regressor(nn.Module):
         self.shift.copy_(flat.mean(dim=0))
         self.scale.copy_(flat.std(dim=0) + _NO_SPREAD)
 
-    def forward(self, graph: Graph, features: Tensor, speeds: Tensor) -> Tensor:
+    def forward(self, graph: PipelineTensors, features: Tensor, speeds: Tensor) -> Tensor:
         """Return the logarithm of the efficiency of each decision; for the arguments see ``inference.Inputs``."""
         edges = self.edge_in((features - self.shift) / self.scale * self.kept)
         nodes = self.nodes(graph).expand(len(features), -1, -1)
@@ -160,7 +160,7 @@ class Regressor(nn.Module):
         found = self._sharing(graph, nodes, edges, whole * self.corrects)
         return torch.log(speeds[:, 0]) + found if self.corrects else nn.functional.logsigmoid(found)
 
-    def _sharing(self, graph: Graph, nodes: Tensor, edges: Tensor, whole: Tensor) -> Tensor:
+    def _sharing(self, graph: PipelineTensors, nodes: Tensor, edges: Tensor, whole: Tensor) -> Tensor:
         """Our network: edges and nodes are updated in turn, then edges are pooled."""
         edges = torch.relu(edges)
         nodes = torch.relu(nodes)
@@ -174,7 +174,7 @@ class Regressor(nn.Module):
         pooled = [(weight * edges).sum(1), edges.amax(1), edges.mean(1), nodes.mean(1), whole]
         return self.head(torch.cat(pooled, dim=1))[:, 0]
 
-    def _published(self, graph: Graph, nodes: Tensor, edges: Tensor) -> Tensor:
+    def _published(self, graph: PipelineTensors, nodes: Tensor, edges: Tensor) -> Tensor:
         """The two published variants.
 
         Messages ignore the direction of flows, so every edge counts at both ends.

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from gridloom.targets.dataflow.costs.load import Floats
 from gridloom.targets.dataflow.learned.samples import GraphSamples
-from gridloom.targets.dataflow.learned.torch_models import Graph, Regressor, Variant, Without
+from gridloom.targets.dataflow.learned.torch_models import PipelineTensors, Regressor, Variant, Without
 
 #: Errors of the logarithm below this count by their square.
 _SMALL = 0.01
@@ -30,7 +30,7 @@ _STARTS = ((False, 3e-3), (True, 3e-3), (True, 1e-3))
 class _Tensors(NamedTuple):
     """The decisions on one graph as torch sees them."""
 
-    graph: Graph
+    graph: PipelineTensors
     features: Tensor
     speeds: Tensor
     labels: Tensor
@@ -43,7 +43,7 @@ def _tensors(group: GraphSamples) -> _Tensors:
     """The tensors of a graph's decisions, which share the memory of its arrays; made once."""
     if group not in _known:
         arrays = (torch.as_tensor(values) for values in (group.features, group.speeds, group.labels))
-        _known[group] = _Tensors(Graph.of(group.pipeline), *arrays)
+        _known[group] = _Tensors(PipelineTensors.of(group.pipeline), *arrays)
     return _known[group]
 
 

@@ -18,7 +18,7 @@ from gridloom.targets.dataflow.costs.load import Floats
 from gridloom.targets.dataflow.learned.features import FULL_SPEED, POOLED, POOLS
 from gridloom.targets.dataflow.learned.rivals import spearman
 from gridloom.targets.dataflow.learned.samples import GraphSamples, fold_of
-from gridloom.targets.dataflow.learned.trees import Trees
+from gridloom.targets.dataflow.learned.trees import PooledTrees
 
 #: What may be left out: the formula with all that is seen at its speed, or all but the largest values and the means.
 Without = Literal["nothing", "formula", "ranks"]
@@ -32,7 +32,7 @@ INNER: Final = 3
 
 def grow(
     groups: Sequence[GraphSamples], *, without: Without = "nothing", seed: int = 0
-) -> tuple[Trees, dict[str, Any]]:
+) -> tuple[PooledTrees, dict[str, Any]]:
     """Return trees that are grown on graphs with the settings that suit these graphs best, and the settings.
 
     Costs `INNER` growths for each of the settings and one more: about a minute for 6,080 decisions.
@@ -50,7 +50,7 @@ def grow(
 
 def _inner(
     groups: Sequence[GraphSamples], folds: Sequence[int], settings: NumberSettings, without: Without, seed: int
-) -> list[tuple[Trees, GraphSamples]]:
+) -> list[tuple[PooledTrees, GraphSamples]]:
     """Each graph with trees that were not grown on it."""
     found = []
     for fold in sorted(set(folds)):
@@ -60,14 +60,16 @@ def _inner(
     return found
 
 
-def _trees(groups: Sequence[GraphSamples], without: Without, settings: NumberSettings, dead: float, seed: int) -> Trees:
+def _trees(
+    groups: Sequence[GraphSamples], without: Without, settings: NumberSettings, dead: float, seed: int
+) -> PooledTrees:
     """Trees for the logarithm of what a formula is wrong by, or of the efficiency where there is none."""
     rows, columns = np.concatenate([group.pooled for group in groups]), _kept(without)
     wanted = np.log(np.maximum(1e-3, np.concatenate([group.efficiencies for group in groups])))
     if without != "formula":
         wanted -= np.log(rows[:, 0].astype(np.float64))
     forest = grow_numbers(rows if columns is None else rows[:, columns], wanted, settings, seed)
-    return Trees(forest=forest, dead=dead, columns=columns, corrects=without != "formula")
+    return PooledTrees(forest=forest, dead=dead, columns=columns, corrects=without != "formula")
 
 
 def _kept(without: Without) -> NDArray[np.int64] | None:

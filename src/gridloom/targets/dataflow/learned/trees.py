@@ -28,7 +28,7 @@ _SET_LIMIT: Final = np.array([limit for _, limit in SETS])
 _IN_SETS: Final = np.array([_NUMBER[name] for name in IN_SETS], dtype=np.int64)
 
 
-def pooled(edges: Singles, speeds: Singles) -> Singles:
+def pool_features(edges: Singles, speeds: Singles) -> Singles:
     """Return [decision, column] -> what trees see of decisions (`features.POOLED`); some ten microseconds for each."""
     from gridloom.targets.dataflow.learned.pooling_kernel import pool_flows
 
@@ -37,7 +37,7 @@ def pooled(edges: Singles, speeds: Singles) -> Singles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trees:
+class PooledTrees:
     """Grown trees and how their scores are read."""
 
     forest: Forest

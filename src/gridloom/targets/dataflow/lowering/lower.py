@@ -27,15 +27,15 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.lowering.stages import (
-    Fabric,
     Merge,
     Operand,
     Stage,
     TensorStages,
+    UnitFabric,
     split_columns,
     stages_of,
 )
-from gridloom.targets.dataflow.lowering.units import Stream, TooLarge, Units, unit_counts
+from gridloom.targets.dataflow.lowering.units import SectionUnits, Stream, TooLarge, unit_counts
 
 #: Stages that are tried together for a section; every one takes at least a compute unit.
 _MOST_STAGES: Final = 128
@@ -78,14 +78,14 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lowered:
+class LoweredProgram:
     """A tensor program on an array: its sections in the order in which they run."""
 
     name: str
     sections: tuple[Section, ...]
 
 
-def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors") -> Lowered:
+def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors") -> LoweredProgram:
     """Return the sections of a tensor program, in order.
 
     ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router
@@ -95,7 +95,7 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: M
     samples share sums). ``merge`` is that of :func:`stages_of`. A program that fits whole keeps its name; sections are
     otherwise called ``name#0``, ``name#1``.
     """
-    whole = Fabric.of(arch)
+    whole = UnitFabric.of(arch)
     fabric = _filled(whole, fill)
     found = split_columns(stages_of(dfg, fabric, merge=merge), fabric)
     sections: list[Section] = []
@@ -121,7 +121,7 @@ def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: M
     # A program that is not cut keeps its name, so that its mapping and report bear it.
     if len(sections) == 1:
         sections = [replace(sections[0], dfg=sections[0].dfg.renamed(dfg.name))]
-    return Lowered(name=dfg.name, sections=tuple(sections))
+    return LoweredProgram(name=dfg.name, sections=tuple(sections))
 
 
 def _together(stages: list[Stage]) -> list[Stage]:
@@ -155,12 +155,12 @@ def _shape(section: Section) -> tuple[object, ...]:
     return nodes, edges, section.blocks, section.bound, section.copies
 
 
-def _filled(fabric: Fabric, fill: float) -> Fabric:
+def _filled(fabric: UnitFabric, fill: float) -> UnitFabric:
     """Return the fabric with only a share of its compute and memory units; DRAM interfaces are all used."""
     return replace(fabric, compute=max(1, int(fill * fabric.compute)), memory=max(1, int(fill * fabric.memory)))
 
 
-def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[int, str]:
+def _fitting(whole: TensorStages, stages: list[Stage], fabric: UnitFabric) -> tuple[int, str]:
     """Return how many of the next stages fit together with the fewest units each, and what the next one lacks.
 
     Stages are added one by one until the units can no longer be made. A stage that has no possible number of units at
@@ -177,7 +177,7 @@ def _fitting(whole: TensorStages, stages: list[Stage], fabric: Fabric) -> tuple[
     return len(stages), ""
 
 
-def _copied(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int, most: int) -> Section:
+def _copied(whole: TensorStages, stages: list[Stage], fabric: UnitFabric, number: int, most: int) -> Section:
     """Return the section with as many copies, at most ``most``, as give the most samples per cycle."""
     best = _balanced(whole, stages, fabric, number, 1)
     for copies in range(2, most + 1):
@@ -190,7 +190,7 @@ def _copied(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: in
     return best
 
 
-def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: int, copies: int) -> Section:
+def _balanced(whole: TensorStages, stages: list[Stage], fabric: UnitFabric, number: int, copies: int) -> Section:
     """Return the section with the shortest period of its slowest stage for which there are units: a binary search.
 
     The candidates are the periods at which the number of units of some stage changes. The longest is known to fit from
@@ -226,7 +226,9 @@ def _balanced(whole: TensorStages, stages: list[Stage], fabric: Fabric, number: 
     )
 
 
-def _units_for(stages: list[Stage], counts: dict[str, list[int]], period: Fraction, fabric: Fabric) -> dict[str, int]:
+def _units_for(
+    stages: list[Stage], counts: dict[str, list[int]], period: Fraction, fabric: UnitFabric
+) -> dict[str, int]:
     """Return the fewest compute units of each stage for a period; 0: no number is enough."""
     return {stage.id: next((n for n in counts[stage.id] if stage.cycles(fabric) <= n * period), 0) for stage in stages}
 
@@ -235,19 +237,19 @@ def _units_for(stages: list[Stage], counts: dict[str, list[int]], period: Fracti
 class _Emitted:
     """The units of a section that fits, and the vectors per block that cross its border."""
 
-    units: Units
+    units: SectionUnits
     vectors_in: int
     vectors_out: int
 
 
 def _emit(
-    whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: Fabric, copies: int = 1
+    whole: TensorStages, stages: list[Stage], chosen: dict[str, int], fabric: UnitFabric, copies: int = 1
 ) -> _Emitted | str:
     """Return the units of a section; when they do not fit, what there is too little of.
 
     The vectors that cross its border are those of one copy.
     """
-    units = Units(fabric)
+    units = SectionUnits(fabric)
     try:
         for copy in range(copies):
             units.suffix = f"@{copy}" if copies > 1 else ""
@@ -259,7 +261,9 @@ def _emit(
     return _Emitted(units, vectors_in, vectors_out)
 
 
-def _emit_copy(whole: TensorStages, stages: list[Stage], chosen: dict[str, int], units: Units) -> tuple[int, int]:
+def _emit_copy(
+    whole: TensorStages, stages: list[Stage], chosen: dict[str, int], units: SectionUnits
+) -> tuple[int, int]:
     """Add the units of a section once; return the vectors per block that come in and go out.
 
     Stages are made in order. An operand from outside the section becomes a DRAM input the first time it is read, and a

@@ -15,14 +15,14 @@ import numpy as np
 
 from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
-from gridloom.targets.dataflow.lowering.lower import Lowered
+from gridloom.targets.dataflow.lowering.lower import LoweredProgram
 from gridloom.targets.dataflow.lowering.stages import Stage, is_lookup, static_nodes
 from gridloom.targets.dataflow.program.costs import operands
 from gridloom.targets.dataflow.program.values import Tensor, node_value
 
 
-def run_lowered(
-    dfg: Dfg, lowered: Lowered, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, lanes: int
+def run_lowered_program(
+    dfg: Dfg, lowered: LoweredProgram, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, lanes: int
 ) -> dict[str, Tensor]:
     """Return the results of a lowered program by the ids of its outputs, section by section.
 

@@ -35,7 +35,7 @@ Merge = Literal["vectors", "products"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fabric:
+class UnitFabric:
     """What lowering needs to know of an array.
 
     All capacities are counted in vectors of ``lanes`` elements, the unit of transfer between units. ``ports`` are the
@@ -62,7 +62,7 @@ class Fabric:
     most_interfaces: int = 0
 
     @classmethod
-    def of(cls, arch: Arch) -> Fabric:
+    def of(cls, arch: Arch) -> UnitFabric:
         """Return the fabric of an array of units between switches; SourceError for any other array."""
         if not arch.has("switches"):
             raise SourceError(f"array {arch.name!r} is not an rdu: tensor programs run on those")
@@ -136,7 +136,7 @@ class Stage:
     part: int = 0
     parts: int = 1
 
-    def cycles(self, fabric: Fabric) -> int:
+    def cycles(self, fabric: UnitFabric) -> int:
         """Return the cycles that one unit takes for a block.
 
         A product takes one cycle per vector of weights and row; a vector stage passes each vector through the pipeline
@@ -191,7 +191,7 @@ class TensorStages:
         return readers_of
 
 
-def stages_of(dfg: Dfg, fabric: Fabric, *, merge: Merge = "vectors") -> TensorStages:
+def stages_of(dfg: Dfg, fabric: UnitFabric, *, merge: Merge = "vectors") -> TensorStages:
     """Return the stages of a tensor graph. SourceError where there is nothing to compute.
 
     ``merge`` says what is one stage: vector operations that follow each other, or with ``products`` also a product and
@@ -206,7 +206,7 @@ def stages_of(dfg: Dfg, fabric: Fabric, *, merge: Merge = "vectors") -> TensorSt
 class _Grouping:
     """Groups the operations of one graph into stages, in topological order."""
 
-    def __init__(self, dfg: Dfg, fabric: Fabric, merge: Merge) -> None:
+    def __init__(self, dfg: Dfg, fabric: UnitFabric, merge: Merge) -> None:
         self.dfg, self.fabric, self.merge = dfg, fabric, merge
         self.static = static_nodes(dfg)
         self.rows = stream_rows(dfg, self.static)
@@ -453,7 +453,7 @@ def _follow(rows: int, leading: int, before: int) -> int:
     return rows if leading % rows == 0 else leading
 
 
-def _block_vectors(node: Node, rows: int, fabric: Fabric) -> int:
+def _block_vectors(node: Node, rows: int, fabric: UnitFabric) -> int:
     """Return the vectors of a value in a block: whole vectors in each row of each of its parts."""
     parts = prod(node.shape[:-1]) // rows or 1
     return parts * fabric.block_rows * fabric.vectors(node.shape[-1])
@@ -478,7 +478,7 @@ def _grouped_by_rows(stages: list[Stage]) -> list[Stage]:
     return ordered
 
 
-def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> TensorStages:
+def split_columns(whole: TensorStages, fabric: UnitFabric, share: float = 0.55) -> TensorStages:
     """Return the stages with large products cut into parts of columns.
 
     A product is large when it needs more than ``share`` of the memory units. The parts are stages of their own, called
@@ -512,7 +512,7 @@ def split_columns(whole: TensorStages, fabric: Fabric, share: float = 0.55) -> T
     return replace(whole, stages=tuple(stages), outputs=outputs, rows=rows)
 
 
-def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
+def _parts(stage: Stage, fabric: UnitFabric, share: float) -> int:
     """Return into how many parts of columns (or of the batch) a product is cut so that it fits."""
     if stage.kind == "vector":
         return 1
@@ -522,7 +522,7 @@ def _parts(stage: Stage, fabric: Fabric, share: float) -> int:
     return next((n for n in divisors(tiles) if needed <= n * limit), tiles)
 
 
-def memory_vectors(stage: Stage, fabric: Fabric) -> int:
+def memory_vectors(stage: Stage, fabric: UnitFabric) -> int:
     """Return how many vectors a stage keeps in memory units: weights, or a held operand in a double buffer."""
     if stage.kind == "vector":
         return 0

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from math import ceil, gcd, lcm
 
 from gridloom.dfg.model import Dfg, Edge, Node
-from gridloom.targets.dataflow.lowering.stages import Fabric, Stage, divisors
+from gridloom.targets.dataflow.lowering.stages import Stage, UnitFabric, divisors
 
 #: Compute units that one memory unit sends the same rows to.
 _ROW_READERS = 8
@@ -64,7 +64,7 @@ class TooLarge(Exception):
     """A section does not fit its array, and what there is too little of; caught where sections are cut."""
 
 
-class Units:
+class SectionUnits:
     """Nodes and edges of a section as they are made.
 
     Methods add to the section and raise ``TooLarge`` as soon as the array has too little of something; the object is
@@ -72,7 +72,7 @@ class Units:
     follow. ``operands`` counts the inputs of each node, ``used`` the units of each kind.
     """
 
-    def __init__(self, fabric: Fabric) -> None:
+    def __init__(self, fabric: UnitFabric) -> None:
         self.fabric = fabric
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
@@ -419,7 +419,7 @@ def row_units(stage: Stage, units: int) -> int | None:
     return None
 
 
-def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
+def weight_units(stage: Stage, units: int, fabric: UnitFabric) -> int | None:
     """Return how many memory units hold the right operand: a divisor of the compute units, or a small multiple of them.
 
     A memory unit that feeds more than half of ``block_rows`` compute units would have no port cycles to spare.
@@ -436,7 +436,7 @@ def weight_units(stage: Stage, units: int, fabric: Fabric) -> int | None:
     return None
 
 
-def unit_counts(stage: Stage, fabric: Fabric) -> list[int]:
+def unit_counts(stage: Stage, fabric: UnitFabric) -> list[int]:
     """Return the numbers of compute units that a stage can have, smallest first.
 
     Only divisors of the work count, so that all units of a stage do the same; an empty list means that its operands do

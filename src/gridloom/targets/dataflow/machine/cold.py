@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from gridloom.dfg.model import Dfg, Edge
 from gridloom.errors import SimulationError
-from gridloom.sim.reading import edges_from, positions, program_order, tokens_carried
+from gridloom.sim.reading import count_tokens, edges_from, positions, program_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class ColdStart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColdFigures:
+class ColdStartFigures:
     """When the steps of a cold start are done, in cycles since the array had no configuration.
 
     A block of results is there when every node that nothing reads has done it: outputs have then written it to DRAM.
@@ -61,7 +61,7 @@ class ColdFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
+class ColdProgram:
     """A graph to run from empty buffers. Nodes and edges go by their position."""
 
     dfg: Dfg
@@ -86,7 +86,7 @@ class Program:
         return [k for k, edges in enumerate(edges_from(self.dfg)) if not edges]
 
 
-def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Program:
+def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> ColdProgram:
     """Return a section as the program that its cold start runs; ``counts`` are its firings per block.
 
     SimulationError for a held operand that the graph does not have. Linear in nodes and edges.
@@ -97,7 +97,7 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Progra
         raise SimulationError(f"has no node {unknown[0]!r} to hold an operand", where=f"graph {dfg.name!r}")
     begins = passes(dfg, start.held)
     last = max(begins, default=0)
-    carried = tokens_carried(dfg, counts)
+    carried = count_tokens(dfg, counts)
     waits = [
         begins[at[e.target]] - begins[at[e.source]] - (e.target in start.held) if e.distance == 0 else 0
         for e in dfg.edges
@@ -106,7 +106,7 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> Progra
         _held(e, start.blocks * tokens, start.blocks * counts[at[e.target]]) if e.target in start.held else e
         for e, tokens in zip(dfg.edges, carried)
     )
-    return Program(
+    return ColdProgram(
         dfg=replace(dfg, edges=edges),
         counts=counts,
         blocks=[start.wanted + start.blocks * (last - begin) for begin in begins],

@@ -31,7 +31,7 @@ Words = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fabric:
+class PacketFabric:
     """The resources and queues of an array as flat tables; -1: there is none."""
 
     #: How many links there are, and how many resources.
@@ -68,7 +68,7 @@ class Fabric:
 
 
 @lru_cache(maxsize=8)
-def fabric_of(arch: Arch) -> Fabric:
+def fabric_of(arch: Arch) -> PacketFabric:
     """Return the tables of an array of the family ``rdu``. Linear in its links; those of the last eight are kept."""
     p = parameters(RduParameters, arch.spec)
     resources = np.flatnonzero(arch.kind == Kind.LINK)
@@ -96,7 +96,7 @@ def fabric_of(arch: Arch) -> Fabric:
         every[first:], cycles[first:] = p.refresh_every, p.refresh_cycles
         # Channels are refreshed one after the other, the first one at the end of the first interval.
         phase[first:] = p.refresh_cycles + np.arange(channels) * (p.refresh_every // channels) % p.refresh_every
-    return Fabric(
+    return PacketFabric(
         links=links,
         resources=total,
         link_number=link_number,

@@ -17,24 +17,24 @@ import numpy as np
 from gridloom.archs.model import Arch, Tile
 from gridloom.archs.spec import parameters
 from gridloom.dfg.model import Dfg, Edge, Node
-from gridloom.sim.reading import edges_from, edges_into, tokens_carried
+from gridloom.sim.reading import count_tokens, edges_from, edges_into
 from gridloom.targets.dataflow.families.rdu import RduParameters
-from gridloom.targets.dataflow.machine.cold import Program
-from gridloom.targets.dataflow.machine.fabric import Fabric
+from gridloom.targets.dataflow.machine.cold import ColdProgram
+from gridloom.targets.dataflow.machine.fabric import PacketFabric
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loading:
     """A program that brings something from DRAM, placed: stream k is nodes 2 k and 2 k + 1 and edge k."""
 
-    program: Program
+    program: ColdProgram
     #: Node -> tile.
     tiles: tuple[int, ...]
     #: Stream -> the links that its packets take, as resources of the array.
     paths: tuple[tuple[int, ...], ...]
 
 
-def configuration(arch: Arch, fabric: Fabric, tiles: Sequence[int]) -> Loading | None:
+def configuration(arch: Arch, fabric: PacketFabric, tiles: Sequence[int]) -> Loading | None:
     """Return the loading of the configuration of units on these tiles; None where it is empty.
 
     Linear in the links of the streams.
@@ -43,12 +43,12 @@ def configuration(arch: Arch, fabric: Fabric, tiles: Sequence[int]) -> Loading |
     return _loading(arch, fabric, [(tile, vectors) for tile in tiles], stores=False)
 
 
-def weights(arch: Arch, fabric: Fabric, dfg: Dfg, counts: Sequence[int], tiles: Sequence[int]) -> Loading | None:
+def weights(arch: Arch, fabric: PacketFabric, dfg: Dfg, counts: Sequence[int], tiles: Sequence[int]) -> Loading | None:
     """Return the loading of a section's weights, None where it has none.
 
     Weights are what memory units without inputs send for each block; they come once.
     """
-    carried = tokens_carried(dfg, counts)
+    carried = count_tokens(dfg, counts)
     entering, leaving = edges_into(dfg), edges_from(dfg)
     wanted = []
     for k, node in enumerate(dfg.nodes):
@@ -59,13 +59,13 @@ def weights(arch: Arch, fabric: Fabric, dfg: Dfg, counts: Sequence[int], tiles: 
     return _loading(arch, fabric, wanted, stores=True)
 
 
-def later(fabric: Fabric, cycles: int) -> Fabric:
+def later(fabric: PacketFabric, cycles: int) -> PacketFabric:
     """Return the fabric as it is so many cycles later: its channels are in another phase of their refreshes."""
     every = np.maximum(fabric.rest_every, 1)
     return replace(fabric, rest_phase=np.where(fabric.rest_every > 0, (fabric.rest_phase + cycles) % every, 0))
 
 
-def _loading(arch: Arch, fabric: Fabric, wanted: list[tuple[int, int]], *, stores: bool) -> Loading | None:
+def _loading(arch: Arch, fabric: PacketFabric, wanted: list[tuple[int, int]], *, stores: bool) -> Loading | None:
     """Return the streams that bring so many vectors to each tile."""
     p = parameters(RduParameters, arch.spec)
     most = p.packet or max(1, min(p.fifo, p.switch_buffer) // 2)
@@ -93,13 +93,13 @@ def _loading(arch: Arch, fabric: Fabric, wanted: list[tuple[int, int]], *, store
     if not paths:
         return None
     dfg = Dfg(name="loading", domain="tensor", nodes=tuple(nodes), edges=tuple(edges))
-    program = Program(
+    program = ColdProgram(
         dfg=dfg, counts=counts, blocks=[1] * len(nodes), dropped=[0] * len(edges), inputs=inputs, stores=stores
     )
     return Loading(program=program, tiles=tuple(tiles), paths=tuple(paths))
 
 
-def _nearest(arch: Arch, fabric: Fabric, channel: int, tile: int) -> int:
+def _nearest(arch: Arch, fabric: PacketFabric, channel: int, tile: int) -> int:
     """Return the interface of a channel that is nearest to a tile; the first of those that are equally near."""
     place = arch.tiles[tile]
     return min(

@@ -22,21 +22,21 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.sim.reading import (
     carries_value,
+    count_tokens,
     edges_from,
     edges_into,
     firings,
     op_classes,
     positions,
-    tokens_carried,
     tokens_taken,
 )
 from gridloom.targets.dataflow.machine import packet_tables as tables
-from gridloom.targets.dataflow.machine.cold import ColdFigures, ColdStart, Program
-from gridloom.targets.dataflow.machine.fabric import Fabric, fabric_of
-from gridloom.targets.dataflow.machine.packet_tables import Network, Record
+from gridloom.targets.dataflow.machine.cold import ColdProgram, ColdStart, ColdStartFigures
+from gridloom.targets.dataflow.machine.fabric import PacketFabric, fabric_of
+from gridloom.targets.dataflow.machine.packet_tables import PacketNetwork, RunRecord
 
 if TYPE_CHECKING:
-    from gridloom.targets.dataflow.machine.packet_trees import Trees
+    from gridloom.targets.dataflow.machine.packet_trees import PacketTrees
 
 Words = NDArray[np.int64]
 
@@ -78,7 +78,7 @@ class Measurement:
     others: Words
     deadlock: bool = False
     #: With ``cold``: when the steps of the start were done.
-    cold: ColdFigures | None = None
+    cold: ColdStartFigures | None = None
 
     @property
     def efficiency(self) -> float:
@@ -94,17 +94,17 @@ class Meter:
     depend on the placement either. With ``warm`` a run begins in the middle of things, else with empty buffers.
     """
 
-    def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True, program: Program | None = None) -> None:
+    def __init__(self, dfg: Dfg, arch: Arch, *, warm: bool = True, program: ColdProgram | None = None) -> None:
         """Prepare the tables; SimulationError when the graph's rates do not balance. Linear in nodes and edges.
 
         A ``program`` of the graph, which starts empty, says firings and dropped tokens itself (`packet_cold`).
         """
         self.dfg, self.arch, self.program = dfg, arch, program
-        self.fabric: Fabric = fabric_of(arch)
+        self.fabric: PacketFabric = fabric_of(arch)
         self.classes = op_classes(dfg)
         self.at = positions(dfg)
         self.counts = firings(dfg, _travelling(dfg)) if program is None else list(program.counts)
-        carried = tokens_carried(dfg, self.counts)
+        carried = count_tokens(dfg, self.counts)
         rooms = [self._room(edge.target, edge.room) for edge in dfg.edges]
         behind = head_starts(dfg, carried, rooms)
         self.bound = max(
@@ -243,7 +243,7 @@ class Meter:
         last = skip + iterations
         record = self.record(last)
         most = MAX_CYCLES if fair else _PATIENCE * last * self.bound
-        limits = tables.Limits(skip, last, fair, most, self.wheel_bits, self.fabric.waiting)
+        limits = tables.RunLimits(skip, last, fair, most, self.wheel_bits, self.fabric.waiting)
         trees = self.trees(route_start, route_links)
         network = self.network(route_start)
         network.units[:, tables.U_GOAL] = self.units[:, 1] * (MAX_CYCLES if cap is None else cap)
@@ -252,9 +252,9 @@ class Meter:
             raise SimulationError("has more events at a time than there is room for", where=f"graph {self.dfg.name!r}")
         return self._measurement(record, skip, last, status == tables.DONE, noise, seed)
 
-    def record(self, last: int) -> Record:
+    def record(self, last: int) -> RunRecord:
         """An empty record of a run of so many iterations."""
-        record = Record(
+        record = RunRecord(
             finish=np.full(last + 64, -1, dtype=np.int64),
             done=np.zeros(last + 64, dtype=np.int64),
             blocks=np.full((len(self.units), 2), -1, dtype=np.int64),
@@ -280,7 +280,7 @@ class Meter:
         crossed: NDArray[np.float64] = packets * (np.diff(route_start)[: len(edges)] + 1)
         return crossed
 
-    def _measurement(self, record: Record, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
+    def _measurement(self, record: RunRecord, skip: int, last: int, done: bool, noise: float, seed: int) -> Measurement:
         """What a record shows; a run that is not done came to a deadlock."""
         links, others = record.link_usage[: self.fabric.links], record.link_usage[self.fabric.links :]
         cycles = int(record.finish[last] - record.finish[skip]) if done else 0
@@ -299,7 +299,7 @@ class Meter:
             deadlock=not done,
         )
 
-    def trees(self, route_start: Words, route_links: Words) -> Trees:
+    def trees(self, route_start: Words, route_links: Words) -> PacketTrees:
         """The multicast trees of routes, as the kernel takes them. Linear in the hops."""
         from gridloom.targets.dataflow.machine import packet_trees
 
@@ -310,7 +310,7 @@ class Meter:
         tiles = fabric.link_from[np.asarray(route_links, dtype=np.int64)[np.asarray(route_start)[sends]]]
         reads = np.stack([fabric.channel[tiles], fabric.port[tiles]], axis=1).ravel()
         starts = route_start[-1] + 2 * np.arange(1, len(sends) + 1)
-        routes = packet_trees.Routes(
+        routes = packet_trees.FlowRoutes(
             np.concatenate([route_start, starts]).astype(np.int64),
             np.concatenate([route_links, reads]).astype(np.int64),
             len(sends),
@@ -321,12 +321,12 @@ class Meter:
             fabric.link_to, *ends, fabric.banks, fabric.links, int(fabric.port.max(initial=0))
             - int(np.count_nonzero(fabric.port >= 0)) + 1,
         )  # fmt: skip
-        grown: Trees = packet_trees.grow_trees(
+        grown: PacketTrees = packet_trees.grow_trees(
             self._order, self._tree, self._sizes, self._operand, routes, places, fabric.resources
         )
         return grown
 
-    def network(self, route_start: Words) -> Network:
+    def network(self, route_start: Words) -> PacketNetwork:
         """Units, flows, resources and queues as they are in cycle 0."""
         fabric = self.fabric
         units = np.zeros((len(self.units), tables.U_COLUMNS), dtype=np.int64)
@@ -348,7 +348,7 @@ class Meter:
         queues[1:, tables.Q_RING] = np.cumsum(fabric.capacity)[:-1]
         rows = np.array(fabric.rows, dtype=np.int64)
         open_rows = np.full((fabric.resources - fabric.rows[3], fabric.rows[1], 2), -1, dtype=np.int64)
-        return Network(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
+        return PacketNetwork(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
 
 
 def _travelling(dfg: Dfg) -> list[int]:

@@ -15,9 +15,9 @@ from gridloom.archs.model import Arch
 from gridloom.errors import SimulationError
 from gridloom.targets.dataflow.machine import loading
 from gridloom.targets.dataflow.machine import packet_tables as tables
-from gridloom.targets.dataflow.machine.cold import ColdFigures, ColdStart, Program, section_program
+from gridloom.targets.dataflow.machine.cold import ColdProgram, ColdStart, ColdStartFigures, section_program
 from gridloom.targets.dataflow.machine.measure import MAX_CYCLES, Measurement, Meter
-from gridloom.targets.dataflow.machine.packet_tables import Record
+from gridloom.targets.dataflow.machine.packet_tables import RunRecord
 
 Words = NDArray[np.int64]
 
@@ -26,7 +26,7 @@ Words = NDArray[np.int64]
 class _Run:
     """What a program did: the cycles in which its results were there for the first and the last time."""
 
-    record: Record
+    record: RunRecord
     first: int
     last: int
     done: bool
@@ -43,7 +43,7 @@ def measure_cold(meter: Meter, route_start: Words, route_links: Words, start: Co
     configured = _load(loading.configuration(arch, fabric, [tile for tile in tiles if tile >= 0]), arch, 0)
     loaded = _load(loading.weights(arch, fabric, dfg, meter.counts, tiles), arch, configured)
     run = _run(section_program(dfg, meter.counts, start), arch, route_start, route_links, loaded)
-    figures = ColdFigures(
+    figures = ColdStartFigures(
         configured=configured, loaded=loaded, first_output=loaded + run.first, last_output=loaded + run.last
     )
     between = max(1, start.wanted - 1)
@@ -80,7 +80,7 @@ def _load(load: loading.Loading | None, arch: Arch, begin: int) -> int:
     return begin + _run(load.program, arch, start, links, begin).last
 
 
-def _run(program: Program, arch: Arch, route_start: Words, route_links: Words, begin: int) -> _Run:
+def _run(program: ColdProgram, arch: Arch, route_start: Words, route_links: Words, begin: int) -> _Run:
     """Run a program whose first cycle is ``begin`` of the array, until nothing moves any more."""
     from gridloom.targets.dataflow.machine.packet_kernel import run_packets
 
@@ -89,7 +89,7 @@ def _run(program: Program, arch: Arch, route_start: Words, route_links: Words, b
     record, network = meter.record(0), meter.network(route_start)
     goals = program.goals
     network.units[:, tables.U_GOAL] = [*goals, *(goals[k] for k in meter.reading)]
-    limits = tables.Limits(-1, -1, True, MAX_CYCLES, meter.wheel_bits, meter.fabric.waiting)
+    limits = tables.RunLimits(-1, -1, True, MAX_CYCLES, meter.wheel_bits, meter.fabric.waiting)
     status = run_packets(
         limits, network, meter.trees(route_start, route_links), meter.tree_table, meter.tree_unit, record
     )

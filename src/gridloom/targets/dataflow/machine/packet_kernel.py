@@ -85,10 +85,10 @@ from gridloom.targets.dataflow.machine.packet_tables import (
     U_UNTIL,
     U_WORK,
     WAITED,
-    Agenda,
-    Limits,
-    Network,
-    Record,
+    PacketAgenda,
+    PacketNetwork,
+    RunLimits,
+    RunRecord,
     Words,
 )
 from gridloom.targets.dataflow.machine.packet_trees import (
@@ -104,12 +104,12 @@ from gridloom.targets.dataflow.machine.packet_trees import (
     H_READY,
     H_SIZE,
     H_WAITING,
-    Trees,
+    PacketTrees,
 )
 
 
 @borrowing
-def _push(agenda: Agenda, when: int, what: int) -> None:
+def _push(agenda: PacketAgenda, when: int, what: int) -> None:
     """Enter an event; a run that has no cell left for it ends."""
     numbers, cells = agenda.numbers, agenda.cells
     cell = numbers[N_FREE]
@@ -125,7 +125,7 @@ def _push(agenda: Agenda, when: int, what: int) -> None:
 
 
 @borrowing
-def _look(agenda: Agenda, units: Words, u: int) -> None:
+def _look(agenda: PacketAgenda, units: Words, u: int) -> None:
     """Have a unit looked at in this cycle."""
     numbers = agenda.numbers
     if units[u, U_LOOKED] != numbers[N_CYCLE]:
@@ -135,7 +135,7 @@ def _look(agenda: Agenda, units: Words, u: int) -> None:
 
 
 @borrowing
-def _mark(agenda: Agenda, links: Words, link: int) -> None:
+def _mark(agenda: PacketAgenda, links: Words, link: int) -> None:
     """Have a resource looked at in this cycle."""
     numbers = agenda.numbers
     if links[link, L_MARKED] != numbers[N_CYCLE]:
@@ -156,7 +156,7 @@ def _count_wait(links: Words, link_usage: Words, link: int, cycle: int, change: 
 
 
 @borrowing
-def _offer(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: int) -> None:
+def _offer(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """A packet that has crossed hop h is at the front of its queue: the hops after it may take it."""
     pending = 0
     child = hops[h, H_CHILD]
@@ -172,7 +172,7 @@ def _offer(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: 
 
 
 @borrowing
-def _join(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: int) -> None:
+def _join(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """The head of a packet that has crossed hop h reaches the queue behind it."""
     queues = network.queues
     q = natural(hops[h, H_QUEUE])
@@ -186,7 +186,7 @@ def _join(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: i
 
 
 @borrowing
-def _leave(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: int) -> None:
+def _leave(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """The front packet of the queue behind hop h has left it for all hops after it."""
     queues = network.queues
     hops[h, H_PENDING] = -1
@@ -208,7 +208,9 @@ def _leave(agenda: Agenda, network: Network, hops: Words, link_usage: Words, h: 
 
 
 @borrowing
-def _crossed(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, link_usage: Words, h: int) -> None:
+def _crossed(
+    agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_unit: Words, link_usage: Words, h: int
+) -> None:
     """A packet has crossed hop h wholly: its resource is free, and perhaps the queue before it, too."""
     link = natural(hops[h, H_LINK])
     if network.links[link, L_READY] > 0:
@@ -221,7 +223,7 @@ def _crossed(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, li
 
 
 @borrowing
-def _events(agenda: Agenda, network: Network, hops: Words, tree_unit: Words, link_usage: Words) -> None:
+def _events(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_unit: Words, link_usage: Words) -> None:
     """Phase 1 of a cycle, and the list of units to look at in phase 2."""
     numbers, cells = agenda.numbers, agenda.cells
     units, flows = network.units, network.flows
@@ -266,7 +268,7 @@ def _due(firing: int, every: int) -> bool:
 
 
 @borrowing
-def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, waiting: int, u: int) -> int:
+def _lacking(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_table: Words, waiting: int, u: int) -> int:
     """What an idle unit lacks to begin: STARVED, STALLED, or -1 for nothing.
 
     Where the tokens that it lacks are coming, it is looked at again when they are there.
@@ -305,7 +307,7 @@ def _lacking(agenda: Agenda, network: Network, hops: Words, tree_table: Words, w
 
 
 @borrowing
-def _begin(agenda: Agenda, network: Network, hop_count: int, u: int) -> None:
+def _begin(agenda: PacketAgenda, network: PacketNetwork, hop_count: int, u: int) -> None:
     """Begin a firing: tokens are taken, their credits go back, and room is promised."""
     units, flows = network.units, network.flows
     cycle, fired = agenda.numbers[N_CYCLE], units[u, U_FIRED]
@@ -324,7 +326,9 @@ def _begin(agenda: Agenda, network: Network, hop_count: int, u: int) -> None:
 
 
 @borrowing
-def _put(agenda: Agenda, network: Network, hops: Words, tree_table: Words, link_usage: Words, u: int) -> None:
+def _put(
+    agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_table: Words, link_usage: Words, u: int
+) -> None:
     """End a firing: its packets wait for their first hops."""
     for k in range(natural(network.tree_start[u]), network.tree_start[u + 1]):
         t = natural(network.trees[k])
@@ -335,7 +339,7 @@ def _put(agenda: Agenda, network: Network, hops: Words, tree_table: Words, link_
 
 
 @borrowing
-def _clear(network: Network, record: Record, cycle: int) -> None:
+def _clear(network: PacketNetwork, record: RunRecord, cycle: int) -> None:
     """Count usage from now on."""
     units, links = network.units, network.links
     for u in range(len(units)):
@@ -349,7 +353,7 @@ def _clear(network: Network, record: Record, cycle: int) -> None:
 
 
 @borrowing
-def _close(network: Network, record: Record, cycle: int) -> None:
+def _close(network: PacketNetwork, record: RunRecord, cycle: int) -> None:
     """Add what units and resources have been doing up to now."""
     units, links = network.units, network.links
     for u in range(len(units)):
@@ -360,7 +364,7 @@ def _close(network: Network, record: Record, cycle: int) -> None:
 
 
 @borrowing
-def _iteration(agenda: Agenda, network: Network, record: Record, limits: Limits, u: int) -> None:
+def _iteration(agenda: PacketAgenda, network: PacketNetwork, record: RunRecord, limits: RunLimits, u: int) -> None:
     """Note that a unit has done an iteration; the run ends with the last one."""
     units, cycle = network.units, agenda.numbers[N_CYCLE]
     iteration = units[u, U_FIRED] // units[u, U_REPEATS]
@@ -382,7 +386,13 @@ def _iteration(agenda: Agenda, network: Network, record: Record, limits: Limits,
 
 @borrowing
 def _unit(
-    agenda: Agenda, network: Network, hops: Words, tree_table: Words, record: Record, limits: Limits, u: int
+    agenda: PacketAgenda,
+    network: PacketNetwork,
+    hops: Words,
+    tree_table: Words,
+    record: RunRecord,
+    limits: RunLimits,
+    u: int,
 ) -> None:
     """Look at a unit: end its firing if that is due, and begin the next if it can."""
     units, usage, cycle = network.units, record.usage, agenda.numbers[N_CYCLE]
@@ -420,7 +430,7 @@ def _resting(links: Words, link: int, cycle: int) -> int:
 
 
 @borrowing
-def _chosen(network: Network, trees: Trees, link: int, fair: bool) -> int:
+def _chosen(network: PacketNetwork, trees: PacketTrees, link: int, fair: bool) -> int:
     """The hop whose packet a resource takes: the next in turn that is there and fits; -1 for none."""
     links, queues, hops = network.links, network.queues, trees.hops
     begin = natural(trees.link_start[link])
@@ -441,7 +451,9 @@ def _chosen(network: Network, trees: Trees, link: int, fair: bool) -> int:
 
 
 @borrowing
-def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: int, pace: int, cycle: int) -> None:
+def _deliver(
+    agenda: PacketAgenda, network: PacketNetwork, next_flow: Words, f: int, size: int, pace: int, cycle: int
+) -> None:
     """The vectors of a packet come to the consumers of these flows, one for each pace, from a cycle on."""
     units, flows = network.units, network.flows
     while f >= 0:
@@ -456,7 +468,7 @@ def _deliver(agenda: Agenda, network: Network, next_flow: Words, f: int, size: i
 
 
 @borrowing
-def _opening(network: Network, trees: Trees, link: int, h: int) -> int:
+def _opening(network: PacketNetwork, trees: PacketTrees, link: int, h: int) -> int:
     """The cycles until the row of the packet that waits for hop h is open in its channel."""
     rows, hops = network.rows, trees.hops
     if rows[R_VECTORS] == 0 or link < rows[R_FIRST]:
@@ -476,7 +488,7 @@ def _opening(network: Network, trees: Trees, link: int, h: int) -> int:
 
 
 @borrowing
-def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h: int) -> None:
+def _cross(agenda: PacketAgenda, network: PacketNetwork, trees: PacketTrees, link_usage: Words, h: int) -> None:
     """Let the packet that waits for hop h cross its resource."""
     links, queues, hops = network.links, network.queues, trees.hops
     cycle, link, size = agenda.numbers[N_CYCLE], natural(hops[h, H_LINK]), hops[h, H_SIZE]
@@ -506,7 +518,7 @@ def _cross(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, h:
 
 
 @borrowing
-def _resources(agenda: Agenda, network: Network, trees: Trees, link_usage: Words, fair: bool) -> None:
+def _resources(agenda: PacketAgenda, network: PacketNetwork, trees: PacketTrees, link_usage: Words, fair: bool) -> None:
     """Phase 3 of a cycle."""
     numbers, links = agenda.numbers, network.links
     cycle = numbers[N_CYCLE]
@@ -527,7 +539,7 @@ def _resources(agenda: Agenda, network: Network, trees: Trees, link_usage: Words
 
 
 @kernel
-def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
+def _agenda(network: PacketNetwork, hops: int, wheel_bits: int) -> PacketAgenda:
     """An agenda on which every unit is looked at in cycle 0."""
     count, resources = len(network.units), len(network.links)
     head = np.full(1 << wheel_bits, -1, dtype=np.int64)
@@ -539,7 +551,7 @@ def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
     room = 0
     for q in range(len(network.queues)):
         room = max(room, network.queues[q, Q_RING] + network.queues[q, Q_CAPACITY])
-    agenda = Agenda(
+    agenda = PacketAgenda(
         numbers, head, cells, np.empty(count, dtype=np.int64), np.empty(resources, dtype=np.int64),
         np.empty(hops + 1, dtype=np.int64), np.empty(hops + 1, dtype=np.int64), np.empty(room + 1, dtype=np.int64),
     )  # fmt: skip
@@ -550,7 +562,12 @@ def _agenda(network: Network, hops: int, wheel_bits: int) -> Agenda:
 
 @kernel
 def run_packets(
-    limits: Limits, network: Network, trees: Trees, tree_table: Words, tree_unit: Words, record: Record
+    limits: RunLimits,
+    network: PacketNetwork,
+    trees: PacketTrees,
+    tree_table: Words,
+    tree_unit: Words,
+    record: RunRecord,
 ) -> int:
     """Run until all units have done ``last`` iterations, none more than its goal; returns what the run came to.
 

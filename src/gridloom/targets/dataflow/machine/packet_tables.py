@@ -109,7 +109,7 @@ OUT_OF_CELLS: Final = 3
 LONG_AGO: Final = -(1 << 40)
 
 
-class Limits(NamedTuple):
+class RunLimits(NamedTuple):
     """How far a run goes.
 
     ``first`` is less than ``last``. A run whose units reach their goals before ``last`` ends when nothing moves any
@@ -128,7 +128,7 @@ class Limits(NamedTuple):
     waiting: int
 
 
-class Network(NamedTuple):
+class PacketNetwork(NamedTuple):
     """Units, flows, resources and queues with their state, and lists of flows and trees for each unit (CSR).
 
     Column names are above; the columns that a run changes are as `measure` sets them at the start.
@@ -149,7 +149,7 @@ class Network(NamedTuple):
     open_rows: Words
 
 
-class Record(NamedTuple):
+class RunRecord(NamedTuple):
     """What a run leaves behind. Usage is that of the time between the ends of iterations ``first`` and ``last``."""
 
     #: The cycle in which each iteration was done by all units, and how many units have done it.
@@ -162,7 +162,7 @@ class Record(NamedTuple):
     link_usage: Words
 
 
-class Agenda(NamedTuple):
+class PacketAgenda(NamedTuple):
     """What is due: the wheel of events and its cells, and the lists of this cycle and the next."""
 
     numbers: Words

@@ -37,7 +37,7 @@ H_CROSSED: Final = 11
 H_COLUMNS: Final = 12
 
 
-class Routes(NamedTuple):
+class FlowRoutes(NamedTuple):
     """The links of each flow, in order (CSR): row f is the route of flow f from its source on, at least one link.
 
     The last rows are those of readers: a DRAM channel and a port each.
@@ -60,7 +60,7 @@ class Places(NamedTuple):
     ports: int
 
 
-class Trees(NamedTuple):
+class PacketTrees(NamedTuple):
     """The hops of all trees, the next flow that ends at the same hop, and the hops of each resource (CSR)."""
 
     hops: Words
@@ -96,7 +96,7 @@ def _last(places: Places, tile: int, operand: int) -> int:
 
 @borrowing
 def _grow(
-    hops: Words, count: int, f: int, tree: int, size: int, operand: int, routes: Routes, places: Places
+    hops: Words, count: int, f: int, tree: int, size: int, operand: int, routes: FlowRoutes, places: Places
 ) -> tuple[int, int]:
     """Add the route of a flow to its tree; returns the hop at which it ends and the number of hops."""
     start, stop = routes.start[f], routes.start[f + 1]
@@ -117,8 +117,8 @@ def _grow(
 
 @kernel
 def grow_trees(
-    order: Words, tree: Words, sizes: Words, operand: Words, routes: Routes, places: Places, resources: int
-) -> Trees:
+    order: Words, tree: Words, sizes: Words, operand: Words, routes: FlowRoutes, places: Places, resources: int
+) -> PacketTrees:
     """Return the trees of routed flows. Linear in the hops.
 
     ``tree[f]`` is the tree of flow f, ``sizes[t]`` the vectors of a packet of tree t, ``operand[f]`` the input of its
@@ -151,4 +151,4 @@ def grow_trees(
         link = hops[h, H_LINK]
         link_hops[at_link[link]] = h
         at_link[link] += 1
-    return Trees(hops[:count], next_flow, link_start, link_hops)
+    return PacketTrees(hops[:count], next_flow, link_start, link_hops)

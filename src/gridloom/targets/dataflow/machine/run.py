@@ -38,7 +38,7 @@ from gridloom.sim.reading import (
 )
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 from gridloom.targets.dataflow.machine import token_tables as layout
-from gridloom.targets.dataflow.machine.cold import ColdStart, Program
+from gridloom.targets.dataflow.machine.cold import ColdProgram, ColdStart
 from gridloom.targets.dataflow.machine.fabric import fabric_of
 from gridloom.targets.dataflow.machine.loading import later
 from gridloom.targets.dataflow.machine.token_kernel import run_tokens
@@ -191,7 +191,7 @@ class TokenNetwork:
         repeats: list[int],
         iterations: int,
         *,
-        program: Program | None = None,
+        program: ColdProgram | None = None,
         begin: int = 0,
     ) -> None:
         """Lay out a run; a ``program`` says how many iterations each node does, and what is dropped and stored.
@@ -395,13 +395,13 @@ class TokenNetwork:
             for slot, repeats, goal in zip(self.slots, self.repeats, self.goals)
         ]
         units += [(work, repeats, 0, goal) for work, repeats, goal in self.readers]
-        input_start, inputs = layout.ragged(self.entering)
-        output_start, outputs = layout.ragged(self.leaving)
+        input_start, inputs = layout.pack_rows(self.entering)
+        output_start, outputs = layout.pack_rows(self.leaving)
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
         for first, early in self.tables.early.items():
             rings[first : first + len(early)] = early
         table = np.array(units, dtype=np.int64).reshape(-1, 4)
-        network = layout.Network(table, input_start, inputs, output_start, outputs, self.flows, *self._ends())
+        network = layout.TokenTables(table, input_start, inputs, output_start, outputs, self.flows, *self._ends())
         state = layout.TokenState(
             self.counters, self.consumed, rings, self.results, self.finished, self.usage, self.fired
         )
@@ -417,7 +417,7 @@ class TokenNetwork:
             takers[self.flows[flows, layout.F_COUNTER] + self.flows[flows, layout.F_HOPS]] = u
         return senders, takers
 
-    def _ways(self) -> layout.Ways:
+    def _ways(self) -> layout.PacketTreeTables:
         """The trees as the kernel takes them, with only those resources that some packet crosses."""
         fabric, tables = self.fabric, self.tables
         used = sorted({row[layout.H_RESOURCE] for row in tables.hops})
@@ -431,24 +431,24 @@ class TokenNetwork:
             (after[before] if before >= 0 else firsts[-1 - before]).append(h)
         for t, tree in enumerate(tables.trees):
             of_unit[tree[layout.T_UNIT]].append(t)
-        share_start, shares = layout.ragged(list(sharing.values()))
-        counter_start, counters = layout.ragged(tables.raised)
-        after_start, following = layout.ragged(after)
-        first_start, first = layout.ragged(firsts)
-        unit_start, trees_of_unit = layout.ragged(of_unit)
+        share_start, shares = layout.pack_rows(list(sharing.values()))
+        counter_start, counters = layout.pack_rows(tables.raised)
+        after_start, following = layout.pack_rows(after)
+        first_start, first = layout.pack_rows(firsts)
+        unit_start, trees_of_unit = layout.pack_rows(of_unit)
         carriers = np.zeros(len(tables.hops) + 1, dtype=np.int64)
         carriers[shares[:-1]] = np.repeat(np.arange(len(used)), np.diff(share_start))
         fed: list[set[int]] = [set() for _ in fabric.capacity]
         for h, row in enumerate(tables.hops):
             if row[layout.H_QUEUE] >= 0:
                 fed[row[layout.H_QUEUE]].add(int(carriers[h]))
-        feeder_start, feeders = layout.ragged([sorted(resources) for resources in fed])
+        feeder_start, feeders = layout.pack_rows([sorted(resources) for resources in fed])
         raises = {c: h for h, raised in enumerate(tables.raised) for c in raised}
         last_hop = [raises.get(row[layout.F_COUNTER] + row[layout.F_HOPS], -1) for row in tables.flows]
         dram_row, row_banks, row_opening, first_channel = fabric.rows
         channel = np.maximum(np.arange(fabric.resources) - first_channel, -1)
         columns = (fabric.pace, fabric.latency, fabric.rest_every, fabric.rest_cycles, fabric.rest_phase, channel)
-        return layout.Ways(
+        return layout.PacketTreeTables(
             trees=np.array(tables.trees, dtype=np.int64).reshape(-1, 2),
             hops=np.array(tables.hops, dtype=np.int64).reshape(-1, 5),
             resources=np.stack(columns, axis=1)[used],
@@ -544,7 +544,7 @@ class TokenNetwork:
 class TokenRun:
     """A run on its way: ``cycle`` is the one that comes next, and the arrays of state and pace show what stands."""
 
-    def __init__(self, network: layout.Network, ways: layout.Ways, state: layout.TokenState) -> None:
+    def __init__(self, network: layout.TokenTables, ways: layout.PacketTreeTables, state: layout.TokenState) -> None:
         self.network, self.ways, self.state = network, ways, state
         self.pace = layout.first_pace(network, ways, state)
         self.cycle = 0

@@ -37,7 +37,7 @@ KINDS: Final = 6
 NEVER: Final = np.iinfo(np.int64).max
 
 
-class Agenda(NamedTuple):
+class TokenAgenda(NamedTuple):
     """Events and marks of a run; all of it is kept from one call of the kernel to the next."""
 
     #: Keys of events: cycle * numbers + first[kind] + which. ``first`` has a last cell: how many numbers there are.
@@ -51,7 +51,9 @@ class Agenda(NamedTuple):
     resource_marked: Words
 
 
-def first_agenda(units: int, queues: int, trees: int, resources: int, credits: int, flows: int, left: int) -> Agenda:
+def first_agenda(
+    units: int, queues: int, trees: int, resources: int, credits: int, flows: int, left: int
+) -> TokenAgenda:
     """Return the agenda of a run that begins: everything is marked, and so many units have something to do.
 
     ``credits`` bounds the credits under way.
@@ -61,7 +63,7 @@ def first_agenda(units: int, queues: int, trees: int, resources: int, credits: i
         return np.full(count + 1, value, dtype=np.int64)
 
     counts = [units, queues, queues, trees, resources, flows]
-    return Agenda(
+    return TokenAgenda(
         heap=full(2 * units + 2 * queues + trees + 3 * resources + credits + 8),
         first=np.cumsum([0, *counts], dtype=np.int64),
         sizes=np.array([0, units, resources, 0, left], dtype=np.int64),
@@ -73,7 +75,7 @@ def first_agenda(units: int, queues: int, trees: int, resources: int, credits: i
 
 
 @borrowing
-def push(agenda: Agenda, cycle: int, kind: int, which: int) -> None:
+def push(agenda: TokenAgenda, cycle: int, kind: int, which: int) -> None:
     """Enter an event."""
     heap = agenda.heap
     key = cycle * agenda.first[KINDS] + agenda.first[kind] + which
@@ -89,7 +91,7 @@ def push(agenda: Agenda, cycle: int, kind: int, which: int) -> None:
 
 
 @borrowing
-def next_cycle(agenda: Agenda) -> int:
+def next_cycle(agenda: TokenAgenda) -> int:
     """The cycle of the first event."""
     if agenda.sizes[EVENTS] == 0:
         return int(NEVER)
@@ -97,7 +99,7 @@ def next_cycle(agenda: Agenda) -> int:
 
 
 @borrowing
-def pop(agenda: Agenda) -> int:
+def pop(agenda: TokenAgenda) -> int:
     """Take the first event out; returns its number, from ``first[kind]`` on."""
     heap = agenda.heap
     found = heap[0] % agenda.first[KINDS]
@@ -120,7 +122,7 @@ def pop(agenda: Agenda) -> int:
 
 
 @borrowing
-def mark_unit(agenda: Agenda, u: int) -> None:
+def mark_unit(agenda: TokenAgenda, u: int) -> None:
     """Have a unit looked at when units next fire."""
     if not agenda.unit_marked[u]:
         agenda.unit_marked[u] = 1
@@ -129,7 +131,7 @@ def mark_unit(agenda: Agenda, u: int) -> None:
 
 
 @borrowing
-def mark_resource(agenda: Agenda, r: int) -> None:
+def mark_resource(agenda: TokenAgenda, r: int) -> None:
     """Have a resource looked at when resources next begin packets."""
     if not agenda.resource_marked[r]:
         agenda.resource_marked[r] = 1
@@ -138,7 +140,7 @@ def mark_resource(agenda: Agenda, r: int) -> None:
 
 
 @borrowing
-def mark_all(agenda: Agenda) -> None:
+def mark_all(agenda: TokenAgenda) -> None:
     """Have everything looked at."""
     for u in range(len(agenda.units) - 1):
         mark_unit(agenda, u)

@@ -15,7 +15,7 @@ from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
 from gridloom.sim.verdict import Verdict
 from gridloom.targets.dataflow.machine import loading
-from gridloom.targets.dataflow.machine.cold import ColdFigures, ColdStart, section_program
+from gridloom.targets.dataflow.machine.cold import ColdStart, ColdStartFigures, section_program
 from gridloom.targets.dataflow.machine.fabric import fabric_of
 from gridloom.targets.dataflow.machine.run import TokenNetwork, check_firings, repetitions, run_and_compare
 
@@ -44,7 +44,9 @@ def simulate_cold(configuration: Configuration, start: ColdStart) -> Verdict:
     cold = None
     if verdict.error is None:
         first, last = _ends(network, program.ends)
-        cold = ColdFigures(configured=configured, loaded=loaded, first_output=loaded + first, last_output=loaded + last)
+        cold = ColdStartFigures(
+            configured=configured, loaded=loaded, first_output=loaded + first, last_output=loaded + last
+        )
     # A period is that of a steady state, which a start need not reach.
     return replace(verdict, cold=cold, cycles=loaded + verdict.cycles, period=None)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gridloom.dfg.semantics import mix
 from gridloom.jit import borrowing, compile_kernel
 from gridloom.targets.dataflow.machine import token_agenda as agendas
-from gridloom.targets.dataflow.machine.token_agenda import Agenda, mark_resource, mark_unit, push
+from gridloom.targets.dataflow.machine.token_agenda import TokenAgenda, mark_resource, mark_unit, push
 from gridloom.targets.dataflow.machine.token_tables import (
     BUSY,
     F_COUNTER,
@@ -53,10 +53,10 @@ from gridloom.targets.dataflow.machine.token_tables import (
     U_REPEATS,
     U_SALT,
     U_WORK,
-    Network,
     Pace,
+    PacketTreeTables,
     TokenState,
-    Ways,
+    TokenTables,
 )
 from gridloom.targets.dataflow.machine.untimed import token
 
@@ -64,7 +64,7 @@ Words = NDArray[np.int64]
 
 
 @borrowing
-def _count(resource: int, cycle: int, ways: Ways, pace: Pace, counters: Words) -> int:
+def _count(resource: int, cycle: int, ways: PacketTreeTables, pace: Pace, counters: Words) -> int:
     """Count the tokens of a resource's packet that it has moved before a cycle; returns how many these are."""
     h = pace.carrying[resource]
     moved = min((cycle - pace.since[resource]) // ways.resources[resource, R_PACE], ways.hops[h, H_SIZE])
@@ -77,7 +77,7 @@ def _count(resource: int, cycle: int, ways: Ways, pace: Pace, counters: Words) -
 
 
 @borrowing
-def _starved(u: int, cycle: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
+def _starved(u: int, cycle: int, network: TokenTables, ways: PacketTreeTables, state: TokenState, pace: Pace) -> bool:
     """True when some input has fewer tokens at its end than the unit's next firing takes.
 
     Where the packet that has the lacking tokens is on its last hop, the unit is looked at again when they are there.
@@ -160,7 +160,7 @@ def _put(
 
 
 @borrowing
-def _crowded(u: int, firing: int, ways: Ways, waiting: Words) -> bool:
+def _crowded(u: int, firing: int, ways: PacketTreeTables, waiting: Words) -> bool:
     """True when the packets of some tree that the unit's next firing feeds cannot leave the unit fast enough."""
     for k in range(ways.unit_start[u], ways.unit_start[u + 1]):
         t = ways.of_unit[k]
@@ -170,14 +170,14 @@ def _crowded(u: int, firing: int, ways: Ways, waiting: Words) -> bool:
 
 
 @borrowing
-def _mark_after(h: int, ways: Ways, agenda: Agenda) -> None:
+def _mark_after(h: int, ways: PacketTreeTables, agenda: TokenAgenda) -> None:
     """Mark the resources that packets cross after hop h."""
     for k in range(ways.after_start[h], ways.after_start[h + 1]):
         mark_resource(agenda, ways.carriers[ways.after[k]])
 
 
 @borrowing
-def _release(q: int, cycle: int, ways: Ways, pace: Pace) -> None:
+def _release(q: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> None:
     """Let go of the front packet of a queue: all branches have taken it, and it is through."""
     h = pace.packets[q, pace.front[q], 0]
     pace.used[q] -= ways.hops[h, H_SIZE]
@@ -198,7 +198,7 @@ def _release(q: int, cycle: int, ways: Ways, pace: Pace) -> None:
 
 
 @borrowing
-def _leave(t: int, ways: Ways, pace: Pace) -> None:
+def _leave(t: int, ways: PacketTreeTables, pace: Pace) -> None:
     """Let go of the first packet that waits in the unit of a tree."""
     pace.waiting[t] -= 1
     pace.root_gone[t, 0] = 0
@@ -210,7 +210,7 @@ def _leave(t: int, ways: Ways, pace: Pace) -> None:
 
 
 @borrowing
-def _happen(cycle: int, network: Network, ways: Ways, pace: Pace) -> bool:
+def _happen(cycle: int, network: TokenTables, ways: PacketTreeTables, pace: Pace) -> bool:
     """Let the events of a cycle happen, up to firings and packets that may begin; returns whether a packet left."""
     agenda, moved = pace.agenda, False
     while agendas.next_cycle(agenda) == cycle:
@@ -240,7 +240,7 @@ def _happen(cycle: int, network: Network, ways: Ways, pace: Pace) -> bool:
 
 
 @borrowing
-def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
+def _there(h: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> bool:
     """Whether a packet waits for hop h: it is the first of the queue before it and has not gone this way yet."""
     before = ways.hops[h, H_BEFORE]
     if pace.taken[h]:
@@ -255,7 +255,7 @@ def _there(h: int, cycle: int, ways: Ways, pace: Pace) -> bool:
 
 
 @borrowing
-def _row(resource: int, stream: int, h: int, ways: Ways, pace: Pace) -> int:
+def _row(resource: int, stream: int, h: int, ways: PacketTreeTables, pace: Pace) -> int:
     """The cycles that a resource takes to open the row of a stream's next packet, none where it is open already."""
     channel = ways.resources[resource, R_CHANNEL]
     if ways.row == 0 or channel < 0:
@@ -271,7 +271,7 @@ def _row(resource: int, stream: int, h: int, ways: Ways, pace: Pace) -> int:
 
 
 @borrowing
-def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
+def _start(resource: int, h: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> None:
     """Begin to carry the packet that waits for hop h; its place in the queue behind is taken at once.
 
     The cycle is the one in which its row is open, where the resource is a DRAM channel with rows.
@@ -311,7 +311,7 @@ def _start(resource: int, h: int, cycle: int, ways: Ways, pace: Pace) -> None:
 
 
 @borrowing
-def _turn(resource: int, cycle: int, ways: Ways, pace: Pace) -> None:
+def _turn(resource: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> None:
     """Let a free resource begin the packet whose turn it is among those that wait for it and have room behind it."""
     row = ways.resources[resource]
     begin = ways.share_start[resource]
@@ -336,7 +336,7 @@ def _turn(resource: int, cycle: int, ways: Ways, pace: Pace) -> None:
 
 
 @borrowing
-def _carry(cycle: int, network: Network, ways: Ways, pace: Pace, counters: Words) -> None:
+def _carry(cycle: int, network: TokenTables, ways: PacketTreeTables, pace: Pace, counters: Words) -> None:
     """Marked resources whose packet is through are free, and free ones begin the next."""
     agenda = pace.agenda
     marked = agenda.sizes[agendas.RESOURCES]
@@ -356,7 +356,7 @@ def _carry(cycle: int, network: Network, ways: Ways, pace: Pace, counters: Words
 
 
 @borrowing
-def _announce(h: int, network: Network, ways: Ways, pace: Pace) -> None:
+def _announce(h: int, network: TokenTables, ways: PacketTreeTables, pace: Pace) -> None:
     """Have the idle units looked at whose tokens a packet at hop h brings."""
     for k in range(ways.counter_start[h], ways.counter_start[h + 1]):
         u = network.takers[ways.counters[k]]
@@ -365,7 +365,7 @@ def _announce(h: int, network: Network, ways: Ways, pace: Pace) -> None:
 
 
 @borrowing
-def _give(u: int, firing: int, cycle: int, network: Network, pace: Pace) -> None:
+def _give(u: int, firing: int, cycle: int, network: TokenTables, pace: Pace) -> None:
     """Send the credits of what a firing has taken."""
     for k in range(network.input_start[u], network.input_start[u + 1]):
         f = network.inputs[k]
@@ -389,7 +389,9 @@ def _settle(u: int, cycle: int, goal: int, state: TokenState, pace: Pace) -> Non
 
 
 @borrowing
-def _end(u: int, cycle: int, goal: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> None:
+def _end(
+    u: int, cycle: int, goal: int, network: TokenTables, ways: PacketTreeTables, state: TokenState, pace: Pace
+) -> None:
     """End the firing of a unit: put its tokens, and its packets before the first resources of its trees."""
     fired = state.fired[u]
     _put(
@@ -411,7 +413,7 @@ def _end(u: int, cycle: int, goal: int, network: Network, ways: Ways, state: Tok
 
 
 @borrowing
-def _fire(u: int, cycle: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
+def _fire(u: int, cycle: int, network: TokenTables, ways: PacketTreeTables, state: TokenState, pace: Pace) -> bool:
     """End the firing of a unit that is due, and begin the next if it can; returns whether one began."""
     units, input_start, inputs, output_start, outputs, flows, _, _ = network
     _, consumed, rings, results, _, _, fired = state
@@ -440,7 +442,7 @@ def _fire(u: int, cycle: int, network: Network, ways: Ways, state: TokenState, p
 
 
 @borrowing
-def _fire_marked(cycle: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> bool:
+def _fire_marked(cycle: int, network: TokenTables, ways: PacketTreeTables, state: TokenState, pace: Pace) -> bool:
     """Let the marked units fire; returns whether one began."""
     agenda, began = pace.agenda, False
     marked = agenda.sizes[agendas.UNITS]
@@ -453,7 +455,9 @@ def _fire_marked(cycle: int, network: Network, ways: Ways, state: TokenState, pa
 
 
 @compile_kernel(_nrt=False)
-def run_tokens(first: int, max_cycles: int, network: Network, ways: Ways, state: TokenState, pace: Pace) -> int:
+def run_tokens(
+    first: int, max_cycles: int, network: TokenTables, ways: PacketTreeTables, state: TokenState, pace: Pace
+) -> int:
     """Run until every unit has reached its goal or nothing moves any more; returns the cycles.
 
     Fills ``results[unit, firing]``, ``finished[unit, iteration]`` (the cycle) and ``usage[unit]`` of the state; its

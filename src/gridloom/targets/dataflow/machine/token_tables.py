@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.targets.dataflow.machine.token_agenda import Agenda, first_agenda
+from gridloom.targets.dataflow.machine.token_agenda import TokenAgenda, first_agenda
 
 Words = NDArray[np.int64]
 
@@ -64,7 +64,7 @@ STARVED: Final = 1
 STALLED: Final = 2
 
 
-class Network(NamedTuple):
+class TokenTables(NamedTuple):
     """Units and the flows between them; the inputs and outputs of a unit are lists of flows (CSR).
 
     No kernel writes to it.
@@ -81,7 +81,7 @@ class Network(NamedTuple):
     takers: Words
 
 
-class Ways(NamedTuple):
+class PacketTreeTables(NamedTuple):
     """The trees that packets follow. No kernel writes to it.
 
     ``shares`` lists the hops of each resource in the order of their turns, ``counters`` the counters of flows that each
@@ -174,10 +174,10 @@ class Pace(NamedTuple):
     #: whose row is open, and its number.
     crossed: Words
     opened: Words
-    agenda: Agenda
+    agenda: TokenAgenda
 
 
-def first_pace(network: Network, ways: Ways, state: TokenState) -> Pace:
+def first_pace(network: TokenTables, ways: PacketTreeTables, state: TokenState) -> Pace:
     """Return the pace of a run that begins where the arrays of ``state`` stand."""
     count, flows = len(network.units), len(network.flows)
     longest = int(network.flows[:, F_CREDIT].max(initial=1)) + 1
@@ -217,7 +217,7 @@ def first_pace(network: Network, ways: Ways, state: TokenState) -> Pace:
     )
 
 
-def ragged(rows: Iterable[list[int]]) -> tuple[Words, Words]:
+def pack_rows(rows: Iterable[list[int]]) -> tuple[Words, Words]:
     """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
 
     The second array has a cell to spare, so that it is never empty.

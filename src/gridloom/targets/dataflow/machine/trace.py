@@ -21,7 +21,7 @@ MOST_MOMENTS: Final = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flow:
+class TokenFlow:
     """The way of an edge's tokens: its links in order, the units at its ends (-1: none) and the room at the end."""
 
     edge: int
@@ -42,7 +42,7 @@ class TokenTrace:
     configuration: Configuration
     #: Tile and node of each unit.
     units: tuple[tuple[int, int], ...]
-    flows: tuple[Flow, ...]
+    flows: tuple[TokenFlow, ...]
     first: tuple[int, ...]
     #: The cycle of each moment; [moment, unit]: what the unit does and its firings; [moment, counter]; [moment, flow].
     cycles: Words
@@ -96,7 +96,7 @@ def _states(pace: layout.Pace, fired: Words, goal: Words) -> NDArray[np.int8]:
     return np.where(pace.until[:count] >= 0, BUSY, np.where(fired < goal, idle, DONE)).astype(np.int8)
 
 
-def _flows(network: TokenNetwork) -> tuple[Flow, ...]:
+def _flows(network: TokenNetwork) -> tuple[TokenFlow, ...]:
     """Return the flows of a network with the links that they take."""
     links = {
         (path.edge, path.target): path.links for path in network.configuration.token_paths
@@ -110,5 +110,5 @@ def _flows(network: TokenNetwork) -> tuple[Flow, ...]:
         end = target.get(f, -1)
         way = links.get((edge, network.slots[end].tile), ()) if end >= 0 else ()
         room = int(network.flows[f, layout.F_ROOM])
-        found.append(Flow(edge=edge, links=way, source=source.get(f, -1), target=end, room=room))
+        found.append(TokenFlow(edge=edge, links=way, source=source.get(f, -1), target=end, room=room))
     return tuple(found)

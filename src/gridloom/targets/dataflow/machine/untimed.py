@@ -25,7 +25,7 @@ def token(value: int, number: int, part: int = 0) -> int:
 
 
 @checked_kernel
-def run_untimed(
+def run_without_time(
     goals: Words,
     salts: Words,
     input_start: Words,

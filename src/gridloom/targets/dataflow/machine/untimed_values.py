@@ -11,7 +11,7 @@ from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import SimulationError
 from gridloom.sim.reading import first_values, operand_edges, positions, tokens_taken
 from gridloom.targets.dataflow.machine import untimed
-from gridloom.targets.dataflow.machine.token_tables import Words, ragged
+from gridloom.targets.dataflow.machine.token_tables import Words, pack_rows
 
 
 def early_tokens(dfg: Dfg, e: int) -> list[int]:
@@ -51,9 +51,9 @@ def untimed_values(dfg: Dfg, travelling: Sequence[int], goals: Sequence[int], dr
         )  # fmt: skip
         early += first
     incoming = [[number[e] for e in row if e in number] for row in operand_edges(dfg)]
-    start, flat = ragged(incoming)
+    start, flat = pack_rows(incoming)
     results = np.zeros((len(dfg.nodes), max(goals, default=0)), dtype=np.int64)
-    done = untimed.run_untimed(
+    done = untimed.run_without_time(
         np.array(goals, dtype=np.int64), np.array([salt(node.id) for node in dfg.nodes], dtype=np.int64),
         start, flat, np.array(edges, dtype=np.int64).reshape(-1, 9), np.array([*early, 0], dtype=np.int64), results,
     )  # fmt: skip

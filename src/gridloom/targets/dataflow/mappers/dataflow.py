@@ -19,13 +19,13 @@ from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
-from gridloom.search.placements import given_tiles, misplaced
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
+from gridloom.search.placements import find_misplaced, given_tiles
 from gridloom.search.settings import origin
 from gridloom.targets.dataflow.costs.load import CostModel, Decisions, Floats, Pipeline, Slow, pipeline
 from gridloom.targets.dataflow.mappers.route import grid, route
-from gridloom.targets.dataflow.mappers.search import DataflowConfig, GivenUnits, Search
+from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig, GivenUnits
 
 # The share of a time limit that is kept for judging the finalists.
 _FOR_JUDGE = 0.1
@@ -40,14 +40,14 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
     has the efficiency by the cost model that had the last word: ``config.judge``, or ``config.cost`` without one and
     where there is no time for it.
     """
-    refuse_unsuited("dataflow", dfg, arch)
+    check_suits("dataflow", dfg, arch)
     clock = budget.start()
     found = pipeline(dfg, arch)
     given = GivenUnits(*given_tiles(dfg, arch, config))
-    lacking = _lacking(found) or misplaced(dfg, arch, given.fixed | given.first)
+    lacking = _lacking(found) or find_misplaced(dfg, arch, given.fixed | given.first)
     if lacking is not None:
         return lacking
-    search = Search(found, config, budget.seed, given)
+    search = AnnealingChains(found, config, budget.seed, given)
     _anneal(search, clock.prepared())
     places, scores = search.finalists()
     decisions = route(found, places, aware=config.aware)
@@ -60,7 +60,7 @@ def dataflow(dfg: Dfg, arch: Arch, config: DataflowConfig, budget: Budget) -> Ma
     return as_mapping(found, decisions, best, record)
 
 
-def _anneal(search: Search, clock: Clock) -> None:
+def _anneal(search: AnnealingChains, clock: SearchClock) -> None:
     """Search, but for the part of the seconds that judging the finalists may need."""
     if clock.remaining is None:
         search.run(clock)
@@ -69,7 +69,7 @@ def _anneal(search: Search, clock: Clock) -> None:
         search.run(part)
 
 
-def _judged(judge: CostModel, found: Pipeline, decisions: Decisions, scores: Floats, clock: Clock) -> Floats:
+def _judged(judge: CostModel, found: Pipeline, decisions: Decisions, scores: Floats, clock: SearchClock) -> Floats:
     """What the judge says of the finalists, best first; those that there is no time for count as -inf.
 
     Each is judged by itself, so that the next can be left out; ``scores`` stay where there is no time for the first.

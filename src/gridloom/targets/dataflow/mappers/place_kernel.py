@@ -11,7 +11,7 @@ import numpy as np
 
 from gridloom.jit import borrowing, kernel
 from gridloom.search.arrays import Bools, Int64s, Uint8s
-from gridloom.targets.dataflow.mappers.tables import Chains, Sites, Units
+from gridloom.targets.dataflow.mappers.tables import Chains, PipelineUnits, Sites
 
 
 @kernel
@@ -61,7 +61,7 @@ def _exchange(chains: Chains, chain: int, unit: int, tile: int) -> None:
 
 
 @kernel
-def propose(chains: Chains, units: Units, sites: Sites, aimed: float, tries: int, moved: Int64s) -> None:
+def propose(chains: Chains, units: PipelineUnits, sites: Sites, aimed: float, tries: int, moved: Int64s) -> None:
     """Make one move in each chain: a unit goes to another tile of its kind, and what is there comes back in exchange.
 
     A share ``aimed`` of the moves brings an end of a flow (by its rate) near the other: to the nearest of ``tries`` + 1
@@ -101,7 +101,7 @@ def take_back(chains: Chains, moved: Int64s, accepted: Bools) -> None:
 
 
 @borrowing
-def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> float:
+def _wires(units: PipelineUnits, sites: Sites, place: Int64s, unit: int, other: int) -> float:
     """What the flows of two units cost by rate and distance; ``other`` -1: those of one.
 
     A flow between the two is counted twice, before and after an exchange alike, so that the difference is what it is
@@ -121,7 +121,7 @@ def _wires(units: Units, sites: Sites, place: Int64s, unit: int, other: int) -> 
 
 
 @kernel
-def shorten(chains: Chains, units: Units, sites: Sites, sweeps: int, stop: Uint8s) -> None:
+def shorten(chains: Chains, units: PipelineUnits, sites: Sites, sweeps: int, stop: Uint8s) -> None:
     """Anneal each chain on the sum of rate times distance alone: O(sweeps * units) cheap moves for each chain.
 
     The temperature falls as a parabola from 1.5 to 0. Changes are computed from the flows of the moved units only. Ends

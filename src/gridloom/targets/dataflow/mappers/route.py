@@ -24,7 +24,7 @@ _SHORTEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class SwitchGrid:
     """Switches and links of an array as tables of link numbers; -1: there is none.
 
     A unit sits between up to four switches, its corners: corner 2 * south + east, so 0 is the north-western one. A DRAM
@@ -43,7 +43,7 @@ class Grid:
 
 
 @lru_cache(maxsize=8)
-def grid(arch: Arch) -> Grid:
+def grid(arch: Arch) -> SwitchGrid:
     """The tables of an rdu grid. Linear in its links; the last eight arrays are kept."""
     resources = np.flatnonzero(arch.kind == Kind.LINK).astype(np.int64)
     number = {int(r): k for k, r in enumerate(resources)}
@@ -63,7 +63,7 @@ def grid(arch: Arch) -> Grid:
         corner = 2 * (switch.row - unit.row) + (switch.col - unit.col if unit.kind != "dram" else 0)
         corners[tile, corner] = (switch.row, switch.col)
         table[tile, corner] = number[resource]
-    return Grid(corners, out_links, in_links, switch_links, resources)
+    return SwitchGrid(corners, out_links, in_links, switch_links, resources)
 
 
 def route(pipeline: Pipeline, places: Ints, *, aware: bool = True) -> Decisions:

@@ -18,12 +18,12 @@ import numpy as np
 from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.search.arrays import Uint8s, csr64
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.placements import GivenPlacements
 from gridloom.search.settings import check_settings
 from gridloom.targets.dataflow.costs.load import CostModel, Decisions, Floats, Guide, Ints, Pipeline, Ranged
 from gridloom.targets.dataflow.mappers.route import route
-from gridloom.targets.dataflow.mappers.tables import Chains, Sites, Units
+from gridloom.targets.dataflow.mappers.tables import Chains, PipelineUnits, Sites
 
 # Moves when the budget has no limit.
 _DEFAULT_EFFORT = 8_000
@@ -72,7 +72,7 @@ class GivenUnits(NamedTuple):
     first: dict[int, int]
 
 
-class Search:
+class AnnealingChains:
     """Chains of one run; their places change as it goes on.
 
     Made for one pipeline; ``run`` once, then ``finalists``. Pinned units never move. The data set of the learned cost
@@ -112,7 +112,7 @@ class Search:
         """The tile of each unit in each chain, as [chain, unit]; a view that changes with the search."""
         return self.chains.places
 
-    def _units(self, given: GivenUnits) -> Units:
+    def _units(self, given: GivenUnits) -> PipelineUnits:
         """The units and flows as the kernels read them. Flows are drawn by the square root of their rates."""
         found = self.pipeline
         ends: list[list[int]] = [[] for _ in range(found.units)]
@@ -120,7 +120,7 @@ class Search:
             for unit in {int(found.source[f]), int(found.target[f])}:
                 ends[unit].append(f)
         flow_start, flows = csr64(ends)
-        return Units(
+        return PipelineUnits(
             kind=found.unit_kind,
             fixed=np.isin(np.arange(found.units), list(given.fixed)),
             source=found.source,
@@ -163,7 +163,7 @@ class Search:
         mean = hops @ self.pipeline.rate / max(1e-12, float(self.pipeline.rate.sum()))
         return np.asarray(scores - self.config.wire * mean, dtype=np.float64), decisions
 
-    def run(self, clock: Clock) -> None:
+    def run(self, clock: SearchClock) -> None:
         """Anneal until the budget is used up; without any limit, for a fixed number of moves.
 
         ``best`` and ``scores`` hold the outcome. A move of one chain counts as one move of the budget.
@@ -211,7 +211,7 @@ class Search:
         if other >= 0:
             places[other] = old
 
-    def _progress(self, clock: Clock, effort: int | None) -> float:
+    def _progress(self, clock: SearchClock, effort: int | None) -> float:
         """The share of the budget that is used up, 0 to 1: by time or by moves, whichever is further."""
         by_time = 0.0 if clock.budget.time_limit is None else clock.seconds / clock.budget.time_limit
         by_moves = 0.0 if effort is None else clock.moves / effort

@@ -20,7 +20,7 @@ class Chains(NamedTuple):
     holder: Int64s
 
 
-class Units(NamedTuple):
+class PipelineUnits(NamedTuple):
     """The units of a pipeline and the flows between them."""
 
     kind: Int64s

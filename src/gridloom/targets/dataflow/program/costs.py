@@ -60,7 +60,7 @@ def contraction(dfg: Dfg, node: Node) -> int:
     return inner
 
 
-def streamed(dfg: Dfg, node: Node) -> int:
+def count_elements(dfg: Dfg, node: Node) -> int:
     """Elements that a vector operation takes its steps for: those of its result, or of what a reduction reads."""
     reads = node.op == "reduce" and node.label in REDUCTIONS
     return max(prod(other.shape) for other in operands(dfg, node)) if reads else prod(node.shape)
@@ -71,7 +71,7 @@ def flops(dfg: Dfg, node: Node) -> int:
     if node.op == "gemm":
         return 2 * prod(node.shape) * contraction(dfg, node)
     if node.op in ("elementwise", "softmax", "norm", "reduce"):
-        return steps(node) * streamed(dfg, node)
+        return steps(node) * count_elements(dfg, node)
     return 0
 
 

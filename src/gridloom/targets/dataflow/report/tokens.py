@@ -14,7 +14,7 @@ _STATES: Final = {BUSY: "busy", STARVED: "starved", STALLED: "stalled"}
 
 
 @dataclass(frozen=True)
-class TokenRun:
+class ShownTokens:
     """A trace of tokens in the two forms that are shown."""
 
     trace: TokenTrace
@@ -64,6 +64,6 @@ class TokenRun:
                     begin = m
 
 
-def record(configuration: Configuration, *, iterations: int, moments: int) -> TokenRun:
+def record(configuration: Configuration, *, iterations: int, moments: int) -> ShownTokens:
     """Run a configuration token by token and keep what stands at each moment, at most ``moments`` of them."""
-    return TokenRun(record_tokens(configuration, iterations=iterations, moments=moments))
+    return ShownTokens(record_tokens(configuration, iterations=iterations, moments=moments))

@@ -34,7 +34,7 @@ MAX_TURNS: Final = 1_000_000
 
 
 @dataclass(slots=True)
-class Channel:
+class TokenChannel:
     """The tokens of one edge, in the input buffer of its consumer.
 
     ``tokens`` is what is there now, at most ``room``; the game changes it in place. The source puts ``puts`` tokens
@@ -186,7 +186,7 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
         yield stuck
 
 
-def _channels(subject: Subject) -> list[Channel]:
+def _channels(subject: Subject) -> list[TokenChannel]:
     """Return the channels of the token game: one for each edge between placed nodes.
 
     The room is the buffer of the consumer's tile, or less where the edge itself asks for less (``Edge.room``). A
@@ -197,7 +197,7 @@ def _channels(subject: Subject) -> list[Channel]:
         targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]
         if targets and subject.copies_of(edge.source):
             channels.append(
-                Channel(
+                TokenChannel(
                     name=edge_name(k, edge),
                     source=edge.source,
                     target=edge.target,
@@ -212,14 +212,14 @@ def _channels(subject: Subject) -> list[Channel]:
     return channels
 
 
-def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
+def _repetitions(channels: list[TokenChannel]) -> dict[str, int] | Violation:
     """Return how often each node fires until the buffers are as they were; a violation when no numbers balance.
 
     Rates are spread from one node of each component over its channels as fractions, and two channels that disagree are
     the violation. The result is the least whole multiple at which every node also ends a group of its ``puts_every``
     and ``takes_every`` firings.
     """
-    around: dict[str, list[tuple[str, Fraction, Channel]]] = {}
+    around: dict[str, list[tuple[str, Fraction, TokenChannel]]] = {}
     groups: dict[str, int] = {}
     for channel in channels:
         ratio = Fraction(channel.puts * channel.takes_every, channel.takes * channel.puts_every)
@@ -252,14 +252,14 @@ def _repetitions(channels: list[Channel]) -> dict[str, int] | Violation:
     return firings
 
 
-def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
+def _play(channels: list[TokenChannel], firings: dict[str, int]) -> Violation | None:
     """Play one iteration and return the deadlock that stops it, if there is one.
 
     ``waiting`` is a queue of nodes that may be able to fire. A node goes back into it whenever a neighbour has fired,
     which is the only thing that can change its mind, so that the game ends when the queue does.
     """
-    entering: dict[str, list[Channel]] = {node: [] for node in firings}
-    leaving: dict[str, list[Channel]] = {node: [] for node in firings}
+    entering: dict[str, list[TokenChannel]] = {node: [] for node in firings}
+    leaving: dict[str, list[TokenChannel]] = {node: [] for node in firings}
     for channel in channels:
         entering[channel.target].append(channel)
         leaving[channel.source].append(channel)
@@ -282,7 +282,7 @@ def _play(channels: list[Channel], firings: dict[str, int]) -> Violation | None:
     return _deadlock(left, done, entering, leaving) if any(left.values()) else None
 
 
-def _fire(done: int, wanted: int, entering: list[Channel], leaving: list[Channel]) -> int:
+def _fire(done: int, wanted: int, entering: list[TokenChannel], leaving: list[TokenChannel]) -> int:
     """Fire a node that has fired ``done`` times as often as tokens and room allow, at most ``wanted`` times more.
 
     Returns the number of firings and moves the tokens of all its channels. The number is the least that any channel
@@ -311,13 +311,16 @@ def _fire(done: int, wanted: int, entering: list[Channel], leaving: list[Channel
     return count
 
 
-def _short(channel: Channel, done: int) -> int:
+def _short(channel: TokenChannel, done: int) -> int:
     """Return tokens left after the next firing of a channel's target has taken what it takes; below 0: too few."""
     return channel.tokens - (channel.takes if done % channel.takes_every == 0 else 0)
 
 
 def _deadlock(
-    left: dict[str, int], done: dict[str, int], entering: dict[str, list[Channel]], leaving: dict[str, list[Channel]]
+    left: dict[str, int],
+    done: dict[str, int],
+    entering: dict[str, list[TokenChannel]],
+    leaving: dict[str, list[TokenChannel]],
 ) -> Violation:
     """Follow who waits for whom until it closes, and name the edges on the way.
 
@@ -325,7 +328,7 @@ def _deadlock(
     these from any of them must come back to a node that was seen: that ring is the deadlock.
     """
 
-    def blocker(node: str) -> tuple[Channel, str]:
+    def blocker(node: str) -> tuple[TokenChannel, str]:
         """Return the channel that keeps a node from firing, and the node at its other end."""
         for channel in leaving[node]:
             due = (done[node] + 1) % channel.puts_every == 0
@@ -335,7 +338,7 @@ def _deadlock(
 
     node = next(node for node, count in left.items() if count)
     seen: list[str] = []
-    chain: list[Channel] = []
+    chain: list[TokenChannel] = []
     while node not in seen:
         seen.append(node)
         channel, node = blocker(node)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gridloom.mapping.model import Mapping
 from gridloom.targets.dataflow.lowering.lower import Section
-from gridloom.targets.dataflow.machine.cold import ColdFigures, ColdStart, passes
+from gridloom.targets.dataflow.machine.cold import ColdStart, ColdStartFigures, passes
 from gridloom.targets.dataflow.machine.measure import Meter
 from gridloom.targets.dataflow.report.card import ColdLoad, DataflowLoad, dataflow_card
 from gridloom.targets.dataflow.report.load import dataflow_load, flow_links
@@ -36,7 +36,7 @@ LEAST_BLOCKS: Final = 16
 class SectionStart:
     """The cold start of a section with one sample: its figures, and the blocks of results that were simulated."""
 
-    figures: ColdFigures
+    figures: ColdStartFigures
     blocks: int
 
 
@@ -50,7 +50,7 @@ def section_start(mapping: Mapping, section: Section, *, whole: bool = False) ->
     start, links = flow_links(mapping, meter)
     held = frozenset(section.held)
 
-    def figures(sample: int, results: int) -> ColdFigures | None:
+    def figures(sample: int, results: int) -> ColdStartFigures | None:
         cold = ColdStart(blocks=sample, results=min(sample, results), held=held)
         return meter.measure(start, links, cold=cold).cold
 
@@ -95,13 +95,13 @@ def with_start(load: DataflowLoad | None, result: Result) -> DataflowLoad | None
     return replace(load, cold=cold)
 
 
-def _later(found: ColdFigures, fewer: ColdFigures, results: int, wanted: int) -> ColdFigures:
+def _later(found: ColdStartFigures, fewer: ColdStartFigures, results: int, wanted: int) -> ColdStartFigures:
     """Return the figures with more blocks of results: along the line through a run and one with half of its blocks."""
     more = (found.last_output - fewer.last_output) * (wanted - results) / (results - results // 2)
     return replace(found, last_output=found.last_output + round(more))
 
 
-def _shifted(found: ColdFigures, difference: int, sample: int, wanted: int) -> ColdFigures:
+def _shifted(found: ColdStartFigures, difference: int, sample: int, wanted: int) -> ColdStartFigures:
     """Return the figures with a longer sample to hold, of which half takes so many cycles less."""
     more = round(difference * (wanted - sample) / (sample - sample // 2))
     return replace(found, first_output=found.first_output + more, last_output=found.last_output + more)

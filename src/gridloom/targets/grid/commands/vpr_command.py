@@ -14,7 +14,7 @@ from gridloom.cli.options import Arch, AsJson, OutputFolder, Quiet, Source
 from gridloom.cli.outputs import check_folder
 
 if TYPE_CHECKING:
-    from gridloom.targets.grid.export.vpr.flow import Row
+    from gridloom.targets.grid.export.vpr.flow import PlacerRow
 
 
 def vpr(
@@ -55,7 +55,7 @@ def _files(paths: tuple[Path, Path], command: list[str]) -> str:
     return "\n".join([*lines, f"place in that folder with: {' '.join(command)}", f"then judge with: {place}"])
 
 
-def _table(rows: list[Row]) -> str:
+def _table(rows: list[PlacerRow]) -> str:
     wide = max(len(row.placer) for row in rows)
     lines = [f"{'placer':<{wide}} {'seconds':>8} {'FIFO':>5} {'wirelength':>11}"]
     for row in rows:

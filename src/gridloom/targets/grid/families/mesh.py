@@ -23,7 +23,7 @@ from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.parts.grid import add_pe
 from gridloom.archs.parts.neighbours import neighbours
 from gridloom.archs.selectors import numbers, select
-from gridloom.archs.spec import build_described, check_latency, check_range, check_size, parameters
+from gridloom.archs.spec import check_latency, check_range, check_size, finish_array, parameters
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 
@@ -71,7 +71,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     builder = ArchBuilder()
     _add_tiles(builder, p)
     _add_links(builder, family, p)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="static",

@@ -28,12 +28,12 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.placements import GivenPlacements, cannot_sit, check_complete, tiles_of
 from gridloom.search.settings import check_settings
-from gridloom.targets.grid.mappers.batches import BATCH, Goal, in_words, provenance, start_seed
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, in_words, provenance, start_seed
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import look_at, to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
@@ -95,7 +95,7 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
     to be the best. OptionError for another kind of array or a placement that names what is not there.
     """
-    refuse_unsuited("anneal", dfg, arch)
+    check_suits("anneal", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     given = tiles_of(dfg, arch, config.place or config.pin, "place" if config.place else "pin")
@@ -109,7 +109,7 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     search = StaticSearch(problem, config, fixed)
     search.warm_up()
     clock.prepared()
-    goal = Goal(problem, config.objective)
+    goal = ObjectiveGoal(problem, config.objective)
     # Where every node is pinned there is nothing to move: a search would never end.
     kept = bool(fixed) and len(fixed) == len(problem.nodes)
     best = _given(search, clock) if kept else _Starts(search, config, clock, first, goal).best()
@@ -131,21 +131,21 @@ class _Starts:
     """
 
     def __init__(
-        self, search: StaticSearch, config: AnnealConfig, clock: Clock, first: dict[int, int], goal: Goal
+        self, search: StaticSearch, config: AnnealConfig, clock: SearchClock, first: dict[int, int], goal: ObjectiveGoal
     ) -> None:
         self.search = search
         self.goal = goal
         self.clock = clock
         self.config = config
         self.first = _completed(search, first)
-        self.elites: list[Candidate] = []
+        self.elites: list[PlacementCandidate] = []
         #: Moves of a start of the last batch if no conflicts over links had to be mended.
         self.planned = 0
         #: Whether a start had conflicts to mend, and whether the long starts were made.
         self.mended = False
         self.lengthened = False
 
-    def best(self) -> Candidate:
+    def best(self) -> PlacementCandidate:
         """Run batches until the budget or the proof ends them."""
         batch = 0
         while True:
@@ -162,11 +162,11 @@ class _Starts:
                 if self._ended(leader):
                     return leader
 
-    def _report(self, phase: str, leader: Candidate) -> None:
+    def _report(self, phase: str, leader: PlacementCandidate) -> None:
         """Tell how far the search is, with a look at its best candidate."""
         self.clock.report(phase, in_words(leader), look=lambda: look_at(self.search.problem, leader))
 
-    def _run(self, jobs: list[Callable[[], Candidate]]) -> Candidate:
+    def _run(self, jobs: list[Callable[[], PlacementCandidate]]) -> PlacementCandidate:
         """Run a batch; returns the best so far."""
         for candidate in self.clock.run_some(jobs):
             self.clock.moves += candidate.moves
@@ -174,7 +174,7 @@ class _Starts:
             self._keep(candidate)
         return self.elites[0]
 
-    def _ended(self, leader: Candidate) -> bool:
+    def _ended(self, leader: PlacementCandidate) -> bool:
         """True when the budget is used up or the best candidate is proved to be optimal."""
         return self.clock.over() or self.goal.reached(leader)
 
@@ -186,7 +186,7 @@ class _Starts:
         self.lengthened = self.clock.seconds > _TRIAL * limit
         return self.lengthened
 
-    def _long_jobs(self, batch: int) -> list[Callable[[], Candidate]]:
+    def _long_jobs(self, batch: int) -> list[Callable[[], PlacementCandidate]]:
         """A start for each worker that takes what is left of the time; less where starts had conflicts to mend."""
         workers = self.clock.budget.workers
         each = self.clock.moves / max(self.clock.seconds, 1e-6) / workers
@@ -194,7 +194,7 @@ class _Starts:
         moves_each = max(16, int(share * each * (self.clock.remaining or 0.0) / WAYS_SHARE))
         return [self._job(batch, 2 * k, moves_each) for k in range(workers)]
 
-    def _keep(self, candidate: Candidate) -> None:
+    def _keep(self, candidate: PlacementCandidate) -> None:
         """Elites are sorted; of equal placements and scores the first stays."""
         if any(
             candidate.score == other.score and (candidate.position == other.position).all() for other in self.elites
@@ -204,7 +204,7 @@ class _Starts:
         self.elites.sort(key=lambda elite: elite.score)
         del self.elites[max(1, self.config.elites) :]
 
-    def _job(self, batch: int, k: int, moves_each: int | None = None) -> Callable[[], Candidate]:
+    def _job(self, batch: int, k: int, moves_each: int | None = None) -> Callable[[], PlacementCandidate]:
         """Start ``k`` of a batch, ready to run; ``moves_each`` replaces the moves per temperature of the batch.
 
         Odd starts take the elites in turn. Starts at random take the regions of the search in turn (see
@@ -237,7 +237,7 @@ class _Starts:
         return max(moves, 16)
 
 
-def _given(search: StaticSearch, clock: Clock) -> Candidate:
+def _given(search: StaticSearch, clock: SearchClock) -> PlacementCandidate:
     """Route and balance the given placement, with several orders of nets."""
     position = np.array([search.fixed[k] for k in range(search.problem.size)], dtype=np.int32)
     jobs = [partial(search.realise, position, start_seed(clock.budget.seed, k), 0, clock.stop) for k in range(BATCH)]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from gridloom.search.arrays import Int32s
 from gridloom.targets.grid.mappers.balance.exact import Balance
-from gridloom.targets.grid.mappers.route.pathfinder import Routes
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes
 
 Score = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class PlacementCandidate:
     """A placement with what became of it. ``score`` is compared first to last; its head is 0 for legal ones.
 
     The head is 1 where everything is routed but no issue cycles obey the rules, and 2 where links are missing.
@@ -22,7 +22,7 @@ class Candidate:
 
     score: Score
     position: Int32s
-    routes: Routes
+    routes: GridRoutes
     balance: Balance | None
     moves: int
 

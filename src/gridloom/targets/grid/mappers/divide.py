@@ -24,10 +24,10 @@ from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings
-from gridloom.targets.grid.mappers.batches import Goal, best_of, in_words, provenance, start_seed
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.batches import ObjectiveGoal, best_of, in_words, provenance, start_seed
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.screening import match, screen
@@ -69,7 +69,7 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     Runs until the budget is used up, ``config.starts`` starts are made (budget without limit) or the result is proved
     to be the best. OptionError for another kind of array.
     """
-    refuse_unsuited("divide", dfg, arch)
+    check_suits("divide", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
@@ -79,9 +79,9 @@ def divide(dfg: Dfg, arch: Arch, config: DivideConfig, budget: Budget) -> Mappin
     cuts.search.warm_up()
     cuts.warm_up()
     clock.prepared()
-    goal = Goal(problem, config.objective)
+    goal = ObjectiveGoal(problem, config.objective)
 
-    def job(number: int) -> partial[Candidate]:
+    def job(number: int) -> partial[PlacementCandidate]:
         return partial(cuts.start, start_seed(budget.seed, number), clock.stop)
 
     best = best_of(job, clock, starts=config.starts, goal=goal)
@@ -133,7 +133,7 @@ class _Cuts:
         self.starts, _ = search.problem.incident
         self.neighbour = search.problem.neighbour
 
-    def start(self, seed: int, stop: Flag) -> Candidate:
+    def start(self, seed: int, stop: Flag) -> PlacementCandidate:
         """Cut, mend, route and balance."""
         rng = np.random.default_rng(seed)
         position = self.place(rng, stop)
@@ -178,7 +178,7 @@ class _Cuts:
         Nodes are first dealt out by the pull of their terminals, in proportion to the tiles of the halves, and then
         improved by moving nodes one at a time (:mod:`gridloom.targets.grid.mappers.place.bisect_kernel`).
         """
-        from gridloom.targets.grid.mappers.place.bisect_kernel import Part, bisect
+        from gridloom.targets.grid.mappers.place.bisect_kernel import BisectionPart, bisect
 
         if region.rows * region.cols == 1:
             return [region]
@@ -193,7 +193,7 @@ class _Cuts:
         pull = self._pull(region, boxes, along, local)
         # Those drawn to the first half go there; among equals chance decides, which is what starts differ in.
         side[np.argsort(pull + rng.normal(0.0, 0.5, size), kind="stable")[:share]] = False
-        part = Part(region.nodes, local, self.starts, self.neighbour, pull)
+        part = BisectionPart(region.nodes, local, self.starts, self.neighbour, pull)
         bisect(side, part, room, self.config.passes)
         return [_Region(*box, region.nodes[side == second]) for box, second in zip(boxes, (False, True))]
 

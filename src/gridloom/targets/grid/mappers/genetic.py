@@ -24,11 +24,11 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings
-from gridloom.targets.grid.mappers.batches import BATCH, Goal, best_of, in_words, provenance, start_seed
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, best_of, in_words, provenance, start_seed
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.screening import match, screen
@@ -81,7 +81,7 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     Runs until the budget is used up, ``config.starts`` populations are made (budget without limit) or the result is
     proved to be the best. OptionError for another kind of array.
     """
-    refuse_unsuited("genetic-grid", dfg, arch)
+    check_suits("genetic-grid", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
@@ -90,9 +90,9 @@ def genetic_grid(dfg: Dfg, arch: Arch, config: GeneticGridConfig, budget: Budget
     evolution = _Evolution(StaticSearch(problem, config, {}), config)
     evolution.search.warm_up()
     clock.prepared()
-    goal = Goal(problem, config.objective)
+    goal = ObjectiveGoal(problem, config.objective)
 
-    def job(number: int) -> partial[Candidate]:
+    def job(number: int) -> partial[PlacementCandidate]:
         return partial(evolution.start, start_seed(budget.seed, number), clock)
 
     best = best_of(job, clock, starts=config.starts, goal=goal)
@@ -123,7 +123,7 @@ class _Evolution:
         p = search.problem
         self.rows = [np.flatnonzero(allowed).astype(np.int32) for allowed in p.allowed]
 
-    def start(self, seed: int, clock: Clock) -> Candidate:
+    def start(self, seed: int, clock: SearchClock) -> PlacementCandidate:
         """Evolve a population; route and balance its best.
 
         The best three are routed as they are. Where none of them is legal, the best one is annealed a little and moved
@@ -159,7 +159,7 @@ class _Evolution:
             best = search.start(best.position, seed=seed, heat=0.02, moves_each=16, stop=clock.stop)
         return replace(best, moves=best.moves + moves)
 
-    def _improved(self, position: Int32s, rng: np.random.Generator, clock: Clock) -> tuple[_Individual, int]:
+    def _improved(self, position: Int32s, rng: np.random.Generator, clock: SearchClock) -> tuple[_Individual, int]:
         """(the individual that a cool annealing makes of a placement, moves made)."""
         search = self.search
         # An annealing that is stopped before it begins only counts the cost.

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
-from gridloom.search.budget import Look
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.search.budget import SearchView
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.problem import StaticProblem
 
 # Congested links that a failure names.
 _NAMED = 8
 
 
-def to_mapping(problem: StaticProblem, candidate: Candidate, provenance: MappingABC[str, Any]) -> Mapping:
+def to_mapping(problem: StaticProblem, candidate: PlacementCandidate, provenance: MappingABC[str, Any]) -> Mapping:
     """The mapping of a legal candidate, with the record of where it came from.
 
     Needs a candidate that is routed and balanced; ValueError for one without issue cycles. Linear in the links of the
@@ -46,7 +46,7 @@ def to_mapping(problem: StaticProblem, candidate: Candidate, provenance: Mapping
     return Mapping(dfg=dfg, arch=arch, ii=1, instances=instances, routes=routes, provenance=provenance)
 
 
-def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> Route:
+def _route(problem: StaticProblem, candidate: PlacementCandidate, e: int, first: int) -> Route:
     """The route of an edge: output register, links, operand input, each with the cycle in which the value is there."""
     arch = problem.arch
     if candidate.balance is None:
@@ -63,7 +63,7 @@ def _route(problem: StaticProblem, candidate: Candidate, e: int, first: int) -> 
     return Route(edge=edge, hops=tuple(hops), fifo=int(candidate.balance.fifo[e]))
 
 
-def look_at(problem: StaticProblem, candidate: Candidate) -> Look:
+def look_at(problem: StaticProblem, candidate: PlacementCandidate) -> SearchView:
     """Where a search stands, for those who draw it: the placement, and the links that several signals need.
 
     The cost of a legal candidate is the first figure of its objective, that of another one the signals without a link.
@@ -71,7 +71,7 @@ def look_at(problem: StaticProblem, candidate: Candidate) -> Look:
     arch, routes = problem.arch, candidate.routes
     tiles = candidate.position.tolist()
     worst = [int(link) for link in np.argsort(-routes.used, kind="stable")[:_NAMED] if routes.used[link] > 1]
-    return Look(
+    return SearchView(
         cost=float(candidate.score[1] if candidate.legal else routes.overuse),
         legal=candidate.legal,
         placed={problem.dfg.nodes[k].id: arch.tiles[tiles[n]].name for n, k in enumerate(problem.nodes)},
@@ -79,7 +79,7 @@ def look_at(problem: StaticProblem, candidate: Candidate) -> Look:
     )
 
 
-def to_failure(problem: StaticProblem, candidate: Candidate, placed_by_user: bool) -> Failure:
+def to_failure(problem: StaticProblem, candidate: PlacementCandidate, placed_by_user: bool) -> Failure:
     """Why the best candidate is no mapping.
 
     Without legal routes the reason is edges that have no way, or links that several signals need, with their names, the

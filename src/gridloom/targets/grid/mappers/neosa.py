@@ -33,11 +33,11 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.devices import DEVICES, Device, on_gpu
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
@@ -120,7 +120,7 @@ def neosa(dfg: Dfg, arch: Arch, config: NeosaConfig, budget: Budget) -> Mapping 
     Ends with ``config.instances`` instances, with the budget, with the first legal instance if that is asked for, or
     at a figure of 0 that nothing can be below. OptionError for another kind of array.
     """
-    refuse_unsuited("neosa", dfg, arch)
+    check_suits("neosa", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
@@ -141,7 +141,7 @@ class _Instances:
     instances that were looked at, ``legal`` those of them that could be routed and balanced.
     """
 
-    def __init__(self, problem: StaticProblem, config: NeosaConfig, clock: Clock) -> None:
+    def __init__(self, problem: StaticProblem, config: NeosaConfig, clock: SearchClock) -> None:
         self.problem = problem
         self.config = config
         self.gpu = on_gpu(config.device)
@@ -153,9 +153,9 @@ class _Instances:
         self.place(0, cooling=0.5, stop=np.ones(1, dtype=np.uint8))
         self.clock = clock.prepared()
 
-    def best(self) -> Candidate:
+    def best(self) -> PlacementCandidate:
         """Run batches until the configuration or the budget ends them; the first of equally good instances stays."""
-        best: Candidate | None = None
+        best: PlacementCandidate | None = None
         while best is None or not self._ended(best):
             count = min(self._batch, self.config.instances - self.made)
             for candidate in self._candidates(range(self.made, self.made + count)):
@@ -174,7 +174,7 @@ class _Instances:
         """Instances of a batch. Their number changes what is made in vain at the end of a run, never the result."""
         return _ON_GPU if self.gpu else _FOR_EACH_WORKER * self.clock.budget.workers
 
-    def _candidates(self, numbers: range) -> list[Candidate | None]:
+    def _candidates(self, numbers: range) -> list[PlacementCandidate | None]:
         """The instances of these numbers, placed, routed and balanced; None for those that time did not allow."""
         seeds = [self._seed(number) for number in numbers]
         placed = self._placed_on_gpu(seeds) if self.gpu else [None] * len(seeds)
@@ -194,11 +194,11 @@ class _Instances:
         sweeps = place_all(position, self.region, search.graph, search.grid, schedule, words, self.clock.stop)
         return list(zip(position, sweeps.tolist()))
 
-    def _ended(self, best: Candidate) -> bool:
+    def _ended(self, best: PlacementCandidate) -> bool:
         chosen = best.legal and (self.config.first_legal or self.optimal(best))
         return chosen or self.made >= self.config.instances or self.clock.over()
 
-    def optimal(self, candidate: Candidate) -> bool:
+    def optimal(self, candidate: PlacementCandidate) -> bool:
         """True when the objective is 0: nothing is below it. For the latency nothing is claimed."""
         if self.config.objective == "latency":
             return False
@@ -220,7 +220,7 @@ class _Instances:
             falls *= self.problem.tiles
         return min(self.config.cooling, math.exp(math.log(self.config.cold / self.config.hot) / falls))
 
-    def _instance(self, number: int, seed: int, placed: tuple[Int32s, int] | None) -> Candidate | None:
+    def _instance(self, number: int, seed: int, placed: tuple[Int32s, int] | None) -> PlacementCandidate | None:
         """Place (unless a GPU has done it), route and balance.
 
         The first instance is routed even when time is up, so that a short run has something to return, but not for
@@ -250,11 +250,11 @@ class _Instances:
         return self.search.scattered(np.random.default_rng(seed), self.problem.allowed)
 
     def _schedule(self, cooling: float) -> Any:
-        from gridloom.targets.grid.mappers.place.neosa_kernel import Schedule
+        from gridloom.targets.grid.mappers.place.neosa_kernel import NeosaSchedule
 
-        return Schedule(self.config.hot, self.config.cold, cooling, self.config.schedule == "released")
+        return NeosaSchedule(self.config.hot, self.config.cold, cooling, self.config.schedule == "released")
 
-    def provenance(self, best: Candidate) -> dict[str, Any]:
+    def provenance(self, best: PlacementCandidate) -> dict[str, Any]:
         """Where the mapping came from, with how many instances were legal."""
         return origin(
             "neosa",

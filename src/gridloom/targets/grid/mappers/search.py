@@ -9,8 +9,8 @@ order. A start goes through up to four stages:
 4. where FIFOs are deeper than they need to be, the cycles are fixed first for a bound on the FIFOs, and wires are made
    as long as values have to wait (:meth:`StaticSearch._shallowest`).
 
-What a start came to is a :class:`Candidate`. Its score is a tuple that is compared first to last, so that legality
-comes before the objective and the objective before everything else.
+What a start came to is a :class:`PlacementCandidate`. Its score is a tuple that is compared first to last, so that
+legality comes before the objective and the objective before everything else.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.search.arrays import Bools, Int32s
-from gridloom.targets.grid.mappers.balance.exact import Balance, Timing, Window, balance, plan
-from gridloom.targets.grid.mappers.candidate import Candidate, Score
+from gridloom.targets.grid.mappers.balance.exact import Balance, IssueTiming, LengthWindow, balance, plan
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate, Score
 from gridloom.targets.grid.mappers.place.joint import JointAnnealer
 from gridloom.targets.grid.mappers.place.tables import edge_tables, graph_tables, grid_tables
 from gridloom.targets.grid.mappers.place.ways import HOT, WaysAnnealer
 from gridloom.targets.grid.mappers.problem import StaticProblem
-from gridloom.targets.grid.mappers.route.pathfinder import Routes, route, shortest
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, route, shortest
 from gridloom.targets.grid.mappers.screening import match
 
 Objective = Literal["buffers", "wirelength", "placement", "latency"]
@@ -78,7 +78,7 @@ class StaticSearch:
         self.config = config
         #: Problem node -> tile, for nodes that stay where they are.
         self.fixed = fixed
-        self.timing = Timing(problem)
+        self.timing = IssueTiming(problem)
         self.movable = np.array([k for k in range(problem.size) if k not in fixed], dtype=np.int32)
         self.fixed_tiles: Bools = np.zeros(problem.tiles, dtype=np.bool_)
         self.fixed_tiles[list(fixed.values())] = True
@@ -106,11 +106,11 @@ class StaticSearch:
         return np.asarray((component[p.source] == component[p.target]) & (p.source != p.target))
 
     @cached_property
-    def unplaced(self) -> Window:
+    def unplaced(self) -> LengthWindow:
         """The schedule that the graph alone would have, all routes being one link."""
         one = np.ones(len(self.problem.edges), dtype=np.int32)
         window = plan(self.timing, np.zeros(self.problem.size, dtype=np.int32), one, 0)
-        return Window(one, one, np.zeros(self.problem.size, dtype=np.int64)) if window is None else window
+        return LengthWindow(one, one, np.zeros(self.problem.size, dtype=np.int64)) if window is None else window
 
     @cached_property
     def levels(self) -> Int32s:
@@ -175,23 +175,23 @@ class StaticSearch:
         self, position: Int32s, allowed: Bools, *, seed: int, heat: float, moves_each: int, stop: Flag
     ) -> tuple[Int32s, int, int]:
         """(placement, its cost in hops too many, moves) from a first placement."""
-        from gridloom.targets.grid.mappers.place.anneal_kernel import Prices, Schedule, anneal
+        from gridloom.targets.grid.mappers.place.anneal_kernel import CoolingSchedule, HopPrices, anneal
 
         _, edges = self.problem.incident
         placed = position.copy()
-        prices = Prices(self.weights[edges], self.levels[edges])
+        prices = HopPrices(self.weights[edges], self.levels[edges])
         grid = self.grid._replace(allowed=allowed)
-        cost, moves = anneal(placed, self.graph, prices, grid, Schedule(heat, moves_each, 0), seed, stop)
+        cost, moves = anneal(placed, self.graph, prices, grid, CoolingSchedule(heat, moves_each, 0), seed, stop)
         return placed, int(cost), int(moves)
 
     # -- routing and balancing --------------------------------------------------------------------------------------
 
-    def realise(self, position: Int32s, seed: int, moves: int, stop: Flag) -> Candidate:
+    def realise(self, position: Int32s, seed: int, moves: int, stop: Flag) -> PlacementCandidate:
         """Route and balance a placement that stays as it is, with wires as long as the objective wants them."""
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
 
-        def attempt(bound: int) -> Candidate | None:
+        def attempt(bound: int) -> PlacementCandidate | None:
             window = plan(self.timing, position, short, bound)
             if window is None:
                 return None
@@ -200,8 +200,12 @@ class StaticSearch:
         return self._shallowest(self._judged(position, routes, moves), attempt, stop)
 
     def _shallowest(
-        self, candidate: Candidate, attempt: Callable[[int], Candidate | None], stop: Flag, record: Score | None = None
-    ) -> Candidate:
+        self,
+        candidate: PlacementCandidate,
+        attempt: Callable[[int], PlacementCandidate | None],
+        stop: Flag,
+        record: Score | None = None,
+    ) -> PlacementCandidate:
         """The best of a candidate and of attempts at FIFO bounds: 0 first, then by bisection below what there is.
 
         ``attempt(bound)`` is a candidate whose FIFOs are at most so deep, or None. With a record to beat, the bound
@@ -232,20 +236,20 @@ class StaticSearch:
             bound = (low + high) // 2
         return best
 
-    def _routed(self, position: Int32s, window: Window, seed: int, stop: Flag, rounds: int = 60) -> Routes:
+    def _routed(self, position: Int32s, window: LengthWindow, seed: int, stop: Flag, rounds: int = 60) -> GridRoutes:
         """Routes that fill a window: short ones are no aim here, shared ones are."""
         return route(
             self.problem, position, window.low, window.high, seed=seed, rounds=rounds, patience=8, hop=0.05, late=1.0,
             stop=stop,
         )  # fmt: skip
 
-    def _judged(self, position: Int32s, routes: Routes, moves: int) -> Candidate:
+    def _judged(self, position: Int32s, routes: GridRoutes, moves: int) -> PlacementCandidate:
         """Balance what is routed, and score it."""
         fastest = self.config.objective == "latency"
         balanced = balance(self.timing, position, routes.length, fastest=fastest) if routes.legal else None
-        return Candidate(self.score(position, routes, balanced), position, routes, balanced, moves)
+        return PlacementCandidate(self.score(position, routes, balanced), position, routes, balanced, moves)
 
-    def score(self, position: Int32s, routes: Routes, balanced: Balance | None) -> Score:
+    def score(self, position: Int32s, routes: GridRoutes, balanced: Balance | None) -> Score:
         """What candidates are compared by, smallest first; the objective decides the order after legality.
 
         Legal candidates begin with 0 and the objective's own figure; the others end with how far they are from legal.
@@ -277,7 +281,7 @@ class StaticSearch:
         stop: Flag,
         record: Score | None = None,
         region: int = -1,
-    ) -> Candidate:
+    ) -> PlacementCandidate:
         """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over.
 
         ``first`` is the placement to begin from; None: a random one in the region of number ``region``. ``heat`` is the
@@ -302,7 +306,7 @@ class StaticSearch:
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _short_wired(self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float) -> Candidate:
+    def _short_wired(self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float) -> PlacementCandidate:
         """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes.
 
         For the objective ``placement`` only the distance between tiles counts, so signals may take longer ways first.
@@ -323,7 +327,9 @@ class StaticSearch:
         attempt = partial(self._timed, candidate.position, allowed, self.config.joint * len(self.movable), seed, stop)
         return self._shallowest(candidate, attempt, stop)
 
-    def _polished(self, candidate: Candidate, allowed: Bools, moves: int, seed: int, stop: Flag) -> Candidate:
+    def _polished(
+        self, candidate: PlacementCandidate, allowed: Bools, moves: int, seed: int, stop: Flag
+    ) -> PlacementCandidate:
         """Move nodes with their routes until every signal has a link, or until wires are short.
 
         Objectives with short wires search on from the first legal state, cooler and with a higher price of hops; for
@@ -337,7 +343,9 @@ class StaticSearch:
         )  # fmt: skip
         return self._better(candidate, position, routes, made)
 
-    def _timed(self, position: Int32s, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int) -> Candidate:
+    def _timed(
+        self, position: Int32s, allowed: Bools, moves: int, seed: int, stop: Flag, bound: int
+    ) -> PlacementCandidate:
         """Move nodes with routes and cycles from a placement, so that no FIFO is deeper than ``bound``.
 
         The cycles are planned first, and the router is tried on them; nodes are moved only where it leaves signals
@@ -352,7 +360,9 @@ class StaticSearch:
         )
         return self._judged(position, routes, made)
 
-    def _better(self, candidate: Candidate, position: Int32s, routes: Routes, made: int) -> Candidate:
+    def _better(
+        self, candidate: PlacementCandidate, position: Int32s, routes: GridRoutes, made: int
+    ) -> PlacementCandidate:
         """The better of a candidate and what a joint run made of it; moves count either way."""
         moves = candidate.moves + made
         joint = self._judged(position, routes, moves)
@@ -375,5 +385,5 @@ class StaticSearch:
         balance(self.timing, position, shortest(self.problem, position))
 
 
-def _by_score(candidate: Candidate) -> Score:
+def _by_score(candidate: PlacementCandidate) -> Score:
     return candidate.score

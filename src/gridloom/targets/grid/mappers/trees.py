@@ -28,12 +28,12 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
-from gridloom.targets.grid.mappers.place.tree_layouts import Layout, compact, h_tree
+from gridloom.targets.grid.mappers.place.tree_layouts import TreeLayout, compact, h_tree
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
 from gridloom.targets.grid.mappers.search import Objective, StaticSearch
@@ -71,7 +71,7 @@ def trees(dfg: Dfg, arch: Arch, config: TreesConfig, budget: Budget) -> Mapping 
 
     OptionError for graphs that are not complete binary trees of one size and for another kind of array.
     """
-    refuse_unsuited("trees", dfg, arch)
+    check_suits("trees", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     orders = level_orders(problem)
@@ -131,7 +131,7 @@ def _not_a_tree(problem: StaticProblem) -> OptionError:
     )
 
 
-def _layouts(config: TreesConfig, size: int) -> list[Layout]:
+def _layouts(config: TreesConfig, size: int) -> list[TreeLayout]:
     """The layouts to try, best first: the H-tree is one, of the compact layouts as many as there are tries."""
     levels = size.bit_length()
     if config.layout == "htree":
@@ -139,7 +139,7 @@ def _layouts(config: TreesConfig, size: int) -> list[Layout]:
     return compact(levels, config.tries, fastest=config.objective == "latency")
 
 
-def _placements(problem: StaticProblem, orders: list[list[int]], layouts: list[Layout]) -> Iterator[Int32s]:
+def _placements(problem: StaticProblem, orders: list[list[int]], layouts: list[TreeLayout]) -> Iterator[Int32s]:
     """Placements that op classes allow: layouts as they are or transposed, from the upper left corner on."""
     arch = problem.arch
     grid = np.full((arch.rows, arch.cols), -1, dtype=np.int32)
@@ -157,7 +157,7 @@ def _placements(problem: StaticProblem, orders: list[list[int]], layouts: list[L
                             yield position
 
 
-def _arrangements(arch: Arch, layout: Layout, count: int) -> list[tuple[int, int]]:
+def _arrangements(arch: Arch, layout: TreeLayout, count: int) -> list[tuple[int, int]]:
     """(blocks below each other, blocks beside each other) for so many trees, as far as the array has room."""
     ways = [(-(-count // across), across) for across in range(1, count + 1)]
     return [
@@ -165,13 +165,13 @@ def _arrangements(arch: Arch, layout: Layout, count: int) -> list[tuple[int, int
     ]
 
 
-def _blocks(layout: Layout, across: int, count: int) -> NDArray[np.int64]:
+def _blocks(layout: TreeLayout, across: int, count: int) -> NDArray[np.int64]:
     """The cells of so many trees, one after the other, in rows of ``across`` blocks."""
     corners = [(block // across * layout.rows, block % across * layout.cols) for block in range(count)]
     return np.concatenate([layout.cells + np.array(corner) for corner in corners])
 
 
-def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candidate:
+def _best(search: StaticSearch, positions: list[Int32s], clock: SearchClock) -> PlacementCandidate:
     """Route and balance each placement of the layout, and take the best; a try counts as one move."""
     jobs = [partial(search.realise, position, clock.budget.seed, 1, clock.stop) for position in positions]
     candidates = clock.run(jobs)
@@ -180,7 +180,7 @@ def _best(search: StaticSearch, positions: list[Int32s], clock: Clock) -> Candid
     return min(candidates, key=lambda candidate: candidate.score)
 
 
-def _too_small(problem: StaticProblem, layout: Layout, count: int) -> Failure | None:
+def _too_small(problem: StaticProblem, layout: TreeLayout, count: int) -> Failure | None:
     """The Failure of a layout that does not fit on the array in either direction; None where it fits."""
     arch = problem.arch
     if any(_arrangements(arch, turned, count) for turned in (layout, layout.transposed)):
@@ -195,7 +195,7 @@ def _too_small(problem: StaticProblem, layout: Layout, count: int) -> Failure | 
     )
 
 
-def _no_classes(problem: StaticProblem, layout: Layout) -> Failure:
+def _no_classes(problem: StaticProblem, layout: TreeLayout) -> Failure:
     """The Failure of a layout that fits, but puts a node on a tile without its op class wherever it is shifted."""
     return Failure(
         constraint="op classes under the layout",

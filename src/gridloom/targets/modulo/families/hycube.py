@@ -21,7 +21,7 @@ from typing import Any, Literal
 from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.parts.crossbars import MAX_HOPS, Link, add_ports, add_ways
 from gridloom.archs.parts.files import File, add_file
-from gridloom.archs.spec import build_described, check_range, parameters
+from gridloom.archs.spec import check_range, finish_array, parameters
 from gridloom.targets.modulo.families.time_shared import TimeSharedParameters, add_memory, add_tiles, check_parameters
 
 
@@ -60,7 +60,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
             add_ways(builder, tile, near, _file(builder, p, tile), p.hops)
     if accesses:
         add_memory(builder, p.rows, p.bus, writes_registers=p.regs is not None)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="modulo",

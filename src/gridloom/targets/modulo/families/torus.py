@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.parts.files import add_file
-from gridloom.archs.spec import build_described, parameters
+from gridloom.archs.spec import finish_array, parameters
 from gridloom.targets.modulo.families.time_shared import TimeSharedParameters, add_memory, add_tiles, check_parameters
 
 
@@ -78,7 +78,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     _add_registers(builder, p)
     if accesses:
         add_memory(builder, p.rows, p.bus)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="modulo",

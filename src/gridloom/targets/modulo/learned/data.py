@@ -74,7 +74,7 @@ def loop(source: str) -> Dfg:
     return load_source(source, memory="arrays")
 
 
-def fitted(source: str, arch: Arch) -> Dfg:
+def fit_source(source: str, arch: Arch) -> Dfg:
     """Return the graph of a source as an array takes it: with loads and stores in place of streams where it has to."""
     dfg = loop(source)
     return streams_to_memory(dfg) if needs_memory(dfg, arch) else dfg
@@ -108,7 +108,7 @@ def group_of(source: str) -> str:
 def label(asked: dict[str, Any]) -> dict[str, Any]:
     """Map a pair and return the lowest II found (0: none), the MII and the cost. Below a CPU second on average."""
     arch = array(str(asked["arch"]))
-    dfg = fitted(str(asked["source"]), arch)
+    dfg = fit_source(str(asked["source"]), arch)
     began = time.process_time()
     bound = mii(dfg, arch).total
     best = _first(dfg, arch, bound)
@@ -169,6 +169,6 @@ def pairs(families: int, graphs: int, files: Sequence[str]) -> Iterator[tuple[st
 def usable(source: str, arch: str) -> bool:
     """Return whether a pair can be labelled: the source is read, and every op has a tile."""
     try:
-        return not mii(fitted(source, array(arch)), array(arch)).missing
+        return not mii(fit_source(source, array(arch)), array(arch)).missing
     except GridloomError:
         return False

@@ -29,7 +29,7 @@ ASKED: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trees(Forest):
+class ReachabilityTrees(Forest):
     """Boosted trees that are asked whether an II is reachable, and what they were trained on."""
 
     #: The probability from which on an II counts as reachable.
@@ -54,7 +54,7 @@ class LearnedIi:
 
     name = "learned"
 
-    def __init__(self, trees: Trees) -> None:
+    def __init__(self, trees: ReachabilityTrees) -> None:
         self.trees = trees
 
     def estimate(self, dfg: Dfg, arch: Arch) -> IiEstimate:
@@ -87,16 +87,16 @@ class LearnedIi:
         )
 
 
-def save_trees(path: Path, trees: Trees, about: Mapping[str, Any]) -> None:
+def save_trees(path: Path, trees: ReachabilityTrees, about: Mapping[str, Any]) -> None:
     """Write trees and a description for their model card."""
     arrays = {name: getattr(trees, name) for name in ARRAYS}
     known = {name: getattr(trees, name) for name in ("start", "depth", "level", "nodes", "tiles")}
     weights.save(path, arrays, {**about, **known, "model": NAME, "features": [*NAMES, *AT_NAMES]})
 
 
-def load_trees(path: Path | None = None) -> Trees:
+def load_trees(path: Path | None = None) -> ReachabilityTrees:
     """Return the trees of a file; None: the shipped ones. OptionError for a file of another model or other features."""
-    arrays, about = weights.load(path or weights.shipped(NAME))
+    arrays, about = weights.load(path or weights.weights_path(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
     if about.get("features") != [*NAMES, *AT_NAMES]:
@@ -104,7 +104,7 @@ def load_trees(path: Path | None = None) -> Trees:
             "these weights are for other features; train them again with `gridloom train initiation`", where=str(path)
         )
     known: dict[str, Any] = {name: about[name] for name in ("start", "depth", "level", "nodes", "tiles")}
-    return Trees(**{**arrays, **known})
+    return ReachabilityTrees(**{**arrays, **known})
 
 
 @lru_cache(maxsize=1)

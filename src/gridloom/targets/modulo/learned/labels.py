@@ -2,7 +2,7 @@
 
 Drawn loops can be drawn again from their numbers. Loops of C files and of other groups need a compiler or files that
 the package does not have; so that figures can be checked without them, the file holds the features of all pairs.
-``relabelled`` draws a sample again, computes its features and labels once more and says how many differ.
+``check_labels`` draws a sample again, computes its features and labels once more and says how many differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE: Final = f"{NAME}.npz"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pair:
+class LabelledLoop:
     """A loop on an array with its label: the lowest II that was found."""
 
     source: str
@@ -42,12 +42,12 @@ class Pair:
         return data.group_of(self.source)
 
 
-def shipped() -> Path:
+def labels_path() -> Path:
     """Return where the labels of the package are."""
-    return weights.shipped(NAME)
+    return weights.weights_path(NAME)
 
 
-def of_store(path: Path) -> list[Pair]:
+def of_store(path: Path) -> list[LabelledLoop]:
     """Return the pairs of a store for which a mapping was found, with their features, computed now.
 
     Pairs whose source is no longer what was labelled are left out.
@@ -60,16 +60,16 @@ def of_store(path: Path) -> list[Pair]:
         value: Any = row.value
         arch = array(asked["arch"])
         try:
-            dfg = data.fitted(asked["source"], arch)
+            dfg = data.fit_source(asked["source"], arch)
         except GridloomError:
             continue
         if value["ii"] and data.check_sum(dfg) == value["check"]:
             found = of_pair(dfg, arch)
-            pairs.append(Pair(**asked, values=found.values, ii=value["ii"], mii=found.mii.total))
+            pairs.append(LabelledLoop(**asked, values=found.values, ii=value["ii"], mii=found.mii.total))
     return sorted(pairs, key=lambda pair: (pair.source, pair.arch))
 
 
-def pack(path: Path, pairs: Sequence[Pair]) -> None:
+def pack(path: Path, pairs: Sequence[LabelledLoop]) -> None:
     """Write pairs to a file. Linear."""
     archs = sorted({pair.arch for pair in pairs})
     number = {text: k for k, text in enumerate(archs)}
@@ -82,15 +82,15 @@ def pack(path: Path, pairs: Sequence[Pair]) -> None:
     weights.save(path, arrays, {**about, "sources": [pair.source for pair in pairs]})
 
 
-def read(path: Path | None = None) -> list[Pair]:
+def read(path: Path | None = None) -> list[LabelledLoop]:
     """Return the pairs of a file, by default the package's; OptionError for another file or other features."""
-    arrays, about = weights.load(path or shipped())
+    arrays, about = weights.load(path or labels_path())
     if about.get("model") != NAME or about.get("version") != data.VERSION or about.get("features") != list(NAMES):
         raise OptionError(
             "holds no labels of this version; make some with `gridloom train initiation --make-data`", where=str(path)
         )
     return [
-        Pair(source=source, arch=about["archs"][arch], values=values, ii=ii, mii=int(values[0]))
+        LabelledLoop(source=source, arch=about["archs"][arch], values=values, ii=ii, mii=int(values[0]))
         for source, arch, values, ii in zip(
             about["sources"],
             arrays["arch"].tolist(),
@@ -101,7 +101,7 @@ def read(path: Path | None = None) -> list[Pair]:
     ]
 
 
-def relabelled(pairs: Iterable[Pair], count: int, seed: int) -> dict[str, Any]:
+def check_labels(pairs: Iterable[LabelledLoop], count: int, seed: int) -> dict[str, Any]:
     """Draw and label a random sample of drawn loops again; return how many features and labels differ."""
     drawn = [pair for pair in pairs if pair.group == "drawn"]
     sample = random.Random(seed).sample(drawn, min(count, len(drawn)))
@@ -109,7 +109,7 @@ def relabelled(pairs: Iterable[Pair], count: int, seed: int) -> dict[str, Any]:
     for pair in sample:
         arch = array(pair.arch)
         again = data.label({"source": pair.source, "arch": pair.arch})
-        values = of_pair(data.fitted(pair.source, arch), arch).values
+        values = of_pair(data.fit_source(pair.source, arch), arch).values
         same = bool(np.allclose(values, pair.values, rtol=1e-5, atol=1e-5))
         if again["ii"] != pair.ii or not same:
             row = {"source": pair.source, "arch": pair.arch, "label": pair.ii, "now": again["ii"]}

@@ -21,13 +21,13 @@ from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.boosted import ForestSettings
 from gridloom.run import ExecutorSpec, Job, Store, run_stored
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.modulo.ii_estimate import IiEstimate
 from gridloom.targets.modulo.learned import data, labels
 from gridloom.targets.modulo.learned.arrays import array
 from gridloom.targets.modulo.learned.inference import NAME, LearnedIi, load_trees, save_trees, shipped_estimator
-from gridloom.targets.modulo.learned.labels import Pair
+from gridloom.targets.modulo.learned.labels import LabelledLoop
 from gridloom.targets.modulo.learned.training import RIVALS, Predictor, folds_of, predictor_of, train_trees
 
 #: The fewest pairs that training takes.
@@ -87,7 +87,7 @@ class InitiationModel:
     @property
     def trained(self) -> bool:
         """Whether the package has weights."""
-        return weights.shipped(NAME).exists()
+        return weights.weights_path(NAME).exists()
 
     def estimator(self, path: Path | None = None) -> LearnedIi:
         """Return the estimator with the shipped weights, or with those of a file."""
@@ -97,7 +97,7 @@ class InitiationModel:
         """Return the estimate of the estimator with the shipped weights."""
         return self.estimator().estimate(dfg, arch)
 
-    def make_data(self, config: InitiationConfig, work: Work) -> dict[str, Any]:
+    def make_data(self, config: InitiationConfig, work: WorkFolder) -> dict[str, Any]:
         """Label what is missing of the data set and return its counts; a stopped run continues where it was.
 
         The labels with their features, as the package holds them, are written beside the store.
@@ -122,7 +122,7 @@ class InitiationModel:
         labels.pack(work.folder / labels.FILE, pairs)
         return {"computed": done.computed, "failed": done.failed, **summary(pairs)}
 
-    def train(self, config: InitiationConfig, work: Work) -> dict[str, Any]:
+    def train(self, config: InitiationConfig, work: WorkFolder) -> dict[str, Any]:
         """Train the trees on all pairs but those of files of other groups, save them and return their card.
 
         OptionError where the data set has too few pairs. Takes some seconds.
@@ -135,7 +135,7 @@ class InitiationModel:
         save_trees(path, trees, about)
         return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
 
-    def evaluate(self, config: InitiationConfig, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: InitiationConfig, work: WorkFolder) -> dict[str, Any]:
         """Return the errors of the trees and of their rivals on held-out families, and the estimator's time.
 
         ``folds=0`` measures the shipped weights, which all pairs but those of files were trained on; ``relabel`` checks
@@ -143,7 +143,7 @@ class InitiationModel:
         """
         pairs = _pairs(work)
         if config.relabel:
-            return labels.relabelled(pairs, config.relabel, work.seed)
+            return labels.check_labels(pairs, config.relabel, work.seed)
         report: dict[str, Any] = {"data": summary(pairs), "folds": config.folds, "held_out": config.folds > 0}
         if config.folds == 0:
             judged = {"learned": _judged(pairs, predictor_of(self.estimator(work.weights).trees)(pairs))}
@@ -153,14 +153,14 @@ class InitiationModel:
         report |= {name: _figures(rows) for name, rows in judged.items()}
         return {**report, "ms_a_pair": self._milliseconds(pairs, work)}
 
-    def _milliseconds(self, pairs: Sequence[Pair], work: Work) -> float | None:
+    def _milliseconds(self, pairs: Sequence[LabelledLoop], work: WorkFolder) -> float | None:
         """CPU milliseconds of an estimate, features included; None: there are no weights."""
         try:
             estimator = self.estimator(work.weights)
         except OptionError:
             return None
         drawn = [pair for pair in pairs if pair.group == "drawn"]
-        asked = [(data.fitted(p.source, array(p.arch)), array(p.arch)) for p in drawn[:: max(1, len(drawn) // 100)]]
+        asked = [(data.fit_source(p.source, array(p.arch)), array(p.arch)) for p in drawn[:: max(1, len(drawn) // 100)]]
         # The first estimates load the weights and compute the numbers of each array.
         for dfg, arch in asked:
             estimator.estimate(dfg, arch)
@@ -171,10 +171,10 @@ class InitiationModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPair:
     """A pair and how far above its MII a model puts its II."""
 
-    pair: Pair
+    pair: LabelledLoop
     above: int
 
     @property
@@ -183,22 +183,22 @@ class Judged:
         return abs(self.pair.mii + self.above - self.pair.ii)
 
 
-def _judged(pairs: Sequence[Pair], above: NDArray[np.int64]) -> list[Judged]:
-    return [Judged(pair, int(value)) for pair, value in zip(pairs, above, strict=True)]
+def _judged(pairs: Sequence[LabelledLoop], above: NDArray[np.int64]) -> list[JudgedPair]:
+    return [JudgedPair(pair, int(value)) for pair, value in zip(pairs, above, strict=True)]
 
 
-def _folds(config: InitiationConfig, pairs: Sequence[Pair], work: Work) -> dict[str, list[Judged]]:
+def _folds(config: InitiationConfig, pairs: Sequence[LabelledLoop], work: WorkFolder) -> dict[str, list[JudgedPair]]:
     """What each model predicts for families that it was not fitted on.
 
     Files of other groups are in no training set; families of the same name are held out with them.
     """
 
-    def learned(known: Sequence[Pair]) -> Predictor:
+    def learned(known: Sequence[LabelledLoop]) -> Predictor:
         trees = train_trees(known, config.tree_settings, work.seed)
         return predictor_of(replace(trees, level=config.level))
 
     models = {"learned": learned, **RIVALS}
-    judged: dict[str, list[Judged]] = {name: [] for name in models}
+    judged: dict[str, list[JudgedPair]] = {name: [] for name in models}
     folds = folds_of(pairs, config.folds, work.seed)
     for k, held in enumerate(folds):
         known = [pair for j, fold in enumerate(folds) if j != k for pair in fold if pair.group != "files"]
@@ -210,14 +210,14 @@ def _folds(config: InitiationConfig, pairs: Sequence[Pair], work: Work) -> dict[
     return judged
 
 
-def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
+def _figures(judged: Sequence[JudgedPair]) -> dict[str, Any]:
     """Errors over all pairs, over those whose label is above the MII, and for each group of loops."""
     told = {"all": _errors(judged), "above_mii": _errors([row for row in judged if row.pair.ii > row.pair.mii])}
     groups = sorted({row.pair.group for row in judged})
     return {**told, "groups": {name: _errors([row for row in judged if row.pair.group == name]) for name in groups}}
 
 
-def _errors(judged: Sequence[Judged]) -> dict[str, Any]:
+def _errors(judged: Sequence[JudgedPair]) -> dict[str, Any]:
     """Pairs, the mean error in cycles and as a share of the label, and the share of exact predictions."""
     if not judged:
         return {"pairs": 0}
@@ -231,7 +231,7 @@ def _errors(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
+def summary(pairs: Sequence[LabelledLoop]) -> dict[str, Any]:
     """Return the counts of a data set."""
     groups = sorted({pair.group for pair in pairs})
     return {
@@ -244,7 +244,7 @@ def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def _pairs(work: Work) -> list[Pair]:
+def _pairs(work: WorkFolder) -> list[LabelledLoop]:
     """The labels of the folder, or where it has none, those of the package; OptionError where they are too few."""
     store, packed = work.folder / data.STORE_NAME, work.folder / labels.FILE
     if packed.exists():

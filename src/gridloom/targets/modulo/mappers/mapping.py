@@ -3,7 +3,7 @@
 The search knows storages and issue slots only (see :mod:`gridloom.targets.modulo.mappers.problem`). Here a route's
 codes are read in order, and the operand inputs and links that lie between two of them are put back. Cycles are shifted
 by a whole number of IIs, so that the first one is at least 0 and slots stay as they are. ``memory_words`` and
-``congested`` read figures off a state without writing it out.
+``find_congestion`` read figures off a state without writing it out.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from gridloom.archs.model import Kind
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
-from gridloom.search.budget import Look
+from gridloom.search.budget import SearchView
 from gridloom.search.placements import no_place_left
-from gridloom.targets.modulo.mappers.problem import ModuloProblem, Registers
-from gridloom.targets.modulo.mappers.state import State
+from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
+from gridloom.targets.modulo.mappers.state import ModuloState
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Solution:
 
     problem: ModuloProblem
     ii: int
-    registers: Registers
-    state: State
+    registers: RegisterUse
+    state: ModuloState
 
 
 def to_mapping(solution: Solution, provenance: dict[str, Any]) -> Mapping:
@@ -247,7 +247,7 @@ def memory_words(solution: Solution) -> int:
     return sum(life // solution.ii + 1 for life in lives.values()) + len(kept)
 
 
-def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
+def find_congestion(solution: Solution, most: int = 8) -> tuple[str, ...]:
     """The names of the most contested resources, worst first, by the history that overuse has left in their prices."""
     problem = solution.problem
     names = problem.arch.resource_names
@@ -261,7 +261,7 @@ def congested(solution: Solution, most: int = 8) -> tuple[str, ...]:
     return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)
 
 
-def look_at(solution: Solution, overuse: int) -> Look:
+def look_at(solution: Solution, overuse: int) -> SearchView:
     """Where a search stands, for those who draw it: the nodes that are placed, and what signals compete for."""
     problem, tile = solution.problem, solution.state.tile.tolist()
     placed = {
@@ -269,4 +269,4 @@ def look_at(solution: Solution, overuse: int) -> Look:
         for n, k in enumerate(problem.nodes)
         if tile[n] >= 0 and not problem.copy_of[n]
     }
-    return Look(cost=overuse, legal=overuse == 0, placed=placed, congested=congested(solution))
+    return SearchView(cost=overuse, legal=overuse == 0, placed=placed, congested=find_congestion(solution))

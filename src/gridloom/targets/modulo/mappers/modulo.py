@@ -24,9 +24,9 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
-from gridloom.search.placements import given_tiles, misplaced
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
+from gridloom.search.placements import find_misplaced, given_tiles
 from gridloom.search.settings import origin
 from gridloom.targets.modulo.mappers.banks import choose_banks, given_banks
 from gridloom.targets.modulo.mappers.cells.cells import UnitCells, unit_cells
@@ -45,13 +45,13 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     Runs until the II is the MII, the budget is used up, or (budget without limit) ``config.passes`` passes over lower
     IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
-    refuse_unsuited("modulo", dfg, arch)
+    check_suits("modulo", dfg, arch)
     clock = budget.start()
     cells = unit_cells(dfg, arch, config, clock)
     if cells is not None and cells.final:
         return cells.mapping
     pinned, first = given_tiles(dfg, arch, config, shared=True)
-    reason = misplaced(dfg, arch, pinned | first)
+    reason = find_misplaced(dfg, arch, pinned | first)
     if reason is not None:
         return reason
     banks = choose_banks(dfg, arch, given_banks(config.banks), pinned)
@@ -90,7 +90,7 @@ def _too_late() -> Failure:
     )
 
 
-def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> Mapping:
+def _below(cells: UnitCells, search: ModuloSearch, config: ModuloConfig, clock: SearchClock, bound: Mii) -> Mapping:
     """The best mapping of what is left of a budget after unit cells: the search insists on each II below theirs."""
     best: Solution | None = None
     for ii in range(cells.mapping.ii - 1, bound.total - 1, -1):

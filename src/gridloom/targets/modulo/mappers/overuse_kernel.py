@@ -9,11 +9,11 @@ from __future__ import annotations
 from gridloom.jit import borrowing
 from gridloom.search.random import RandomState, random_unit
 from gridloom.targets.modulo.mappers.route_kernel import group_of
-from gridloom.targets.modulo.mappers.state import Fabric, Loop, Marks, Routes, State, Usage
+from gridloom.targets.modulo.mappers.state import Marks, ModuloFabric, ModuloLoop, ModuloRoutes, ModuloState, SlotUsage
 
 
 @borrowing
-def mark_node(loop: Loop, marks: Marks, node: int) -> None:
+def mark_node(loop: ModuloLoop, marks: Marks, node: int) -> None:
     """Mark a node, and those that have to issue at an exact distance from it, to be taken out.
 
     The ends of a pair edge can only move together: with one of them in place, the other has a single cycle.
@@ -28,7 +28,7 @@ def mark_node(loop: Loop, marks: Marks, node: int) -> None:
 
 
 @borrowing
-def overuse(usage: Usage, marks: Marks) -> int:
+def overuse(usage: SlotUsage, marks: Marks) -> int:
     """Signals beyond room, over all groups, slots and pools; marks where."""
     over = 0
     groups, ii = usage.used.shape
@@ -48,7 +48,7 @@ def overuse(usage: Usage, marks: Marks) -> int:
 
 
 @borrowing
-def remember(usage: Usage, marks: Marks, weight: float) -> None:
+def remember(usage: SlotUsage, marks: Marks, weight: float) -> None:
     """Add to the history of what is overused, in proportion to the overuse; history only grows."""
     groups, ii = usage.used.shape
     for group in range(groups):
@@ -63,7 +63,7 @@ def remember(usage: Usage, marks: Marks, weight: float) -> None:
 
 
 @borrowing
-def _touches_overuse(loop: Loop, state: State, marks: Marks, node: int) -> bool:
+def _touches_overuse(loop: ModuloLoop, state: ModuloState, marks: Marks, node: int) -> bool:
     """True when a node's slot, bus or output register is overused."""
     tile, cycle, ii = state.tile[node], state.cycle[node], marks.overused.shape[1]
     slot = cycle % ii
@@ -90,7 +90,7 @@ def _ever_overused(marks: Marks, group: int) -> bool:
 
 
 @borrowing
-def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) -> bool:
+def _crosses_overuse(fabric: ModuloFabric, routes: ModuloRoutes, marks: Marks, edge: int) -> bool:
     """True when a route passes something overused: an issue slot, a bus, an output register it writes, a storage.
 
     A route that begins at a live-in in a register uses that register in every slot.
@@ -117,7 +117,7 @@ def _crosses_overuse(fabric: Fabric, routes: Routes, marks: Marks, edge: int) ->
 
 
 @borrowing
-def mark(fabric: Fabric, loop: Loop, state: State, marks: Marks, random_state: RandomState,
+def mark(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, marks: Marks, random_state: RandomState,
           removal: float, leaving: float, rerouting: float) -> None:  # fmt: skip
     """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends.
 

@@ -40,17 +40,17 @@ from gridloom.targets.modulo.mappers.route_kernel import (
 )
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE
 from gridloom.targets.modulo.mappers.state import (
-    Box,
-    Fabric,
     Labels,
-    Loop,
     Marks,
+    ModuloFabric,
+    ModuloLoop,
+    ModuloState,
     Parameters,
+    PlacerScratch,
     Race,
-    State,
+    SlotUsage,
+    TileBox,
     Tree,
-    Usage,
-    Workspace,
 )
 
 #: What a candidate pays for an edge that has no route at all, the first time.
@@ -60,7 +60,7 @@ _LIVEIN_LEAD = 6
 
 
 @borrowing
-def _ready(loop: Loop, state: State, net: int) -> int:
+def _ready(loop: ModuloLoop, state: ModuloState, net: int) -> int:
     """The cycle of a net's result; -1 for a live-in."""
     if net >= loop.nodes:
         return -1
@@ -69,7 +69,7 @@ def _ready(loop: Loop, state: State, net: int) -> int:
 
 
 @borrowing
-def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> None:
+def _open(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, tree: Tree, net: int) -> None:
     """Open the tree of a net, with all routes that it has so far; ``close_net`` has to follow before the next."""
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
@@ -77,7 +77,7 @@ def _open(fabric: Fabric, loop: Loop, state: State, tree: Tree, net: int) -> Non
 
 
 @borrowing
-def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
+def _occupy(loop: ModuloLoop, state: ModuloState, node: int, step: int) -> None:
     """One node more (or less) in its slot, on its bus and in its output register."""
     tile, cycle, usage = state.tile[node], state.cycle[node], state.usage
     tiles, ii = loop.allowed.shape[1], usage.used.shape[1]
@@ -93,7 +93,7 @@ def _occupy(loop: Loop, state: State, node: int, step: int) -> None:
 
 
 @borrowing
-def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
+def _unroute(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch) -> None:
     """Take out the routes of all edges of nodes that leave, and those that are to be found anew.
 
     A net is opened once for each of its routes that goes; nets that lose none are not opened.
@@ -109,7 +109,7 @@ def _unroute(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
 
 
 @borrowing
-def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) -> None:
+def _remove_marked(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
     if work.marks.marked[0] == 0:
         return
@@ -124,7 +124,7 @@ def _remove_marked(fabric: Fabric, loop: Loop, state: State, work: Workspace) ->
 
 
 @borrowing
-def _box_of_route(fabric: Fabric, labels: Labels, source: int, target: int) -> None:
+def _box_of_route(fabric: ModuloFabric, labels: Labels, source: int, target: int) -> None:
     """Let sweeps visit the tiles around both ends of a route and between them; source -1: a live-in."""
     begin_box(labels.box)
     add_ball(labels.box, target)
@@ -135,7 +135,7 @@ def _box_of_route(fabric: Fabric, labels: Labels, source: int, target: int) -> N
 
 
 @borrowing
-def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int) -> None:
+def _box_of_node(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, node: int) -> None:
     """Let sweeps visit the tiles around the placed neighbours of a node and between them; all, if there is none."""
     box, first = work.labels.box, work.first_tile[node]
     begin_box(box)
@@ -160,7 +160,9 @@ def _box_of_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node
 
 
 @borrowing
-def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge: int, present: float) -> bool:
+def _route_edge(
+    fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, edge: int, present: float
+) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none.
 
     Spreads the labels from the net's tree up to the cycle in which the target reads, then traces back from the cheapest
@@ -189,7 +191,7 @@ def _route_edge(fabric: Fabric, loop: Loop, state: State, work: Workspace, edge:
 
 
 @borrowing
-def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
+def _window(loop: ModuloLoop, state: ModuloState, node: int, ii: int, span: int, horizon: int) -> tuple[int, int]:
     """The cycles, at most ``span``, in which a node is tried; where neighbours leave none, a period after the first.
 
     The bounds come from the least distances to all related nodes that are placed, not only to neighbours. A node
@@ -231,8 +233,18 @@ def _window(loop: Loop, state: State, node: int, ii: int, span: int, horizon: in
 
 
 @borrowing
-def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state: RandomState, node: int, low: int,
-                high: int, present: float, noise: float) -> None:  # fmt: skip
+def _slot_costs(
+    loop: ModuloLoop,
+    usage: SlotUsage,
+    box: TileBox,
+    cost: Float64s,
+    random_state: RandomState,
+    node: int,
+    low: int,
+    high: int,
+    present: float,
+    noise: float,
+) -> None:
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit.
 
     A small random part keeps equal candidates from being taken in the same order each time.
@@ -262,8 +274,16 @@ def _slot_costs(loop: Loop, usage: Usage, box: Box, cost: Float64s, random_state
 
 
 @borrowing
-def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
-                     present: float) -> int:  # fmt: skip
+def _add_input_costs(
+    fabric: ModuloFabric,
+    loop: ModuloLoop,
+    state: ModuloState,
+    work: PlacerScratch,
+    node: int,
+    low: int,
+    high: int,
+    present: float,
+) -> int:
     """Add what operands cost to get there; returns how many sources are placed.
 
     One forward sweep for each operand prices all candidates (tile, cycle) at once. A candidate that an operand cannot
@@ -300,8 +320,16 @@ def _add_input_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, 
 
 
 @borrowing
-def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, low: int, high: int,
-                      present: float) -> int:  # fmt: skip
+def _add_output_costs(
+    fabric: ModuloFabric,
+    loop: ModuloLoop,
+    state: ModuloState,
+    work: PlacerScratch,
+    node: int,
+    low: int,
+    high: int,
+    present: float,
+) -> int:
     """Add what results cost to get to consumers; returns how many are placed.
 
     One backward sweep for each consumer prices all candidates at once. It does not know of the sharing between the
@@ -332,7 +360,7 @@ def _add_output_costs(fabric: Fabric, loop: Loop, state: State, work: Workspace,
 
 @borrowing
 def _add_tie_costs(
-    loop: Loop, state: State, box: Box, costs: Float64s, ii: int, node: int, low: int, high: int
+    loop: ModuloLoop, state: ModuloState, box: TileBox, costs: Float64s, ii: int, node: int, low: int, high: int
 ) -> None:
     """Add what broken order and pair edges cost: a fixed price, as the other end can be displaced."""
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -354,7 +382,7 @@ def _add_tie_costs(
 
 
 @borrowing
-def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
+def _tied(loop: ModuloLoop, state: ModuloState, ii: int, tie: int) -> bool:
     """True unless a tie between placed nodes is broken.
 
     An order edge is broken when its target issues too early, a pair edge also when it issues too late or its ends sit
@@ -370,7 +398,7 @@ def _tied(loop: Loop, state: State, ii: int, tie: int) -> bool:
 
 
 @borrowing
-def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> None:
+def _displace(loop: ModuloLoop, state: ModuloState, marks: Marks, ii: int, node: int) -> None:
     """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short.
 
     The node itself stays, whatever the marks of its partners say.
@@ -393,8 +421,15 @@ def _displace(loop: Loop, state: State, marks: Marks, ii: int, node: int) -> Non
 
 
 @borrowing
-def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node: int, present: float,
-               parameters: Parameters) -> None:  # fmt: skip
+def _place_node(
+    fabric: ModuloFabric,
+    loop: ModuloLoop,
+    state: ModuloState,
+    work: PlacerScratch,
+    node: int,
+    present: float,
+    parameters: Parameters,
+) -> None:
     """Place a node where its edges cost least; they are not routed yet.
 
     A node with a given first tile is placed there the first time, and anywhere afterwards. Without placed neighbours
@@ -439,7 +474,7 @@ def _place_node(fabric: Fabric, loop: Loop, state: State, work: Workspace, node:
 
 
 @borrowing
-def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
+def _loser(loop: ModuloLoop, net: int, target: int, keep: int) -> int:
     """Which end of an edge without a route has to leave: not ``keep``, unless the other end has far more edges."""
     if net >= loop.nodes or net == target:
         return target
@@ -453,7 +488,7 @@ def _loser(loop: Loop, net: int, target: int, keep: int) -> int:
 
 
 @borrowing
-def _route(fabric: Fabric, loop: Loop, state: State, work: Workspace, edges: Int64s, keep: int,
+def _route(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, edges: Int64s, keep: int,
            present: float) -> bool:  # fmt: skip
     """Route those of the edges that have no route yet; True when all have one.
 
@@ -492,8 +527,15 @@ def _next_node(tile: Int64s, rank: Float64s, random_state: RandomState, noise: f
 
 
 @compile_kernel(_nrt=False)
-def negotiate(fabric: Fabric, loop: Loop, state: State, work: Workspace, parameters: Parameters, race: Race,
-              report: Int64s) -> bool:  # fmt: skip
+def negotiate(
+    fabric: ModuloFabric,
+    loop: ModuloLoop,
+    state: ModuloState,
+    work: PlacerScratch,
+    parameters: Parameters,
+    race: Race,
+    report: Int64s,
+) -> bool:
     """Search from an empty state; True when it ends in a legal one.
 
     Each step removes what is marked, places one node and routes its edges; once all nodes are placed and routed, a

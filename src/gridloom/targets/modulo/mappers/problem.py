@@ -35,7 +35,7 @@ from gridloom.targets.modulo.mappers.schedule.iterative import (
 )
 from gridloom.targets.modulo.mappers.schedule.relations import relations
 from gridloom.targets.modulo.mappers.schedule.resources import resources
-from gridloom.targets.modulo.mappers.state import Fabric, Loop
+from gridloom.targets.modulo.mappers.state import ModuloFabric, ModuloLoop
 from gridloom.targets.modulo.mappers.stores import keep_to_stores
 from gridloom.targets.modulo.mappers.structure import Structure, structure
 
@@ -53,7 +53,7 @@ _LONG = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registers:
+class RegisterUse:
     """What a search may do with register files: use ``limit`` registers of each, rotate ``rotating`` of them.
 
     A rotating register passes its value on to the next one of its file at the end of each iteration, so that a value
@@ -65,7 +65,7 @@ class Registers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class NodeCopy:
     """A node that is computed once more, for some of the edges that leave it."""
 
     #: The node's position in the graph.
@@ -90,7 +90,7 @@ class ModuloProblem:
         self,
         dfg: Dfg,
         arch: Arch,
-        copies: Sequence[Copy] = (),
+        copies: Sequence[NodeCopy] = (),
         *,
         pinned: Mapping[int, int] | None = None,
         first: Mapping[int, int] | None = None,
@@ -140,7 +140,7 @@ class ModuloProblem:
         record = self.dfg.edges[edge]
         return self.number[self.dfg.index[record.source]], self.number[self.dfg.index[record.target]]
 
-    def _add(self, copies: Sequence[Copy]) -> None:
+    def _add(self, copies: Sequence[NodeCopy]) -> None:
         """Add copies of nodes; live-ins, which are numbered after nodes, move up. Linear in graph and copies.
 
         Edges that a copy serves get it as their source. All edges into the node, and all ties at it, are repeated for
@@ -230,7 +230,7 @@ class ModuloProblem:
             for row, needed in enumerate(self.classes)
         ]
 
-    def loop(self, ii: int) -> Loop:
+    def loop(self, ii: int) -> ModuloLoop:
         """The graph's arrays for an II. At least quadratic in the nodes for the distances, so callers keep it.
 
         The II has to be one at which the recurrences have a schedule.
@@ -255,7 +255,7 @@ class ModuloProblem:
         self._keep_to_banks(models, able, pool)
         keep_to_stores(dfg, self.arch, models, self.pinned, able)
         self._keep_to_pins(models, able)
-        return Loop(
+        return ModuloLoop(
             nodes=count,
             kind=_ints(kind), allowed=able, latency=latency, pool=pool, taken=taken, together=self.together(),
             has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
@@ -355,13 +355,13 @@ class ModuloProblem:
         """Cycles before the first preferred cycle, into which nodes can move."""
         return 2 * ii + 4
 
-    def horizon(self, loop: Loop, ii: int) -> int:
+    def horizon(self, loop: ModuloLoop, ii: int) -> int:
         """Flat cycles that a search looks at: the preferred schedule, half as much again, and room on both sides."""
         length = int(loop.preferred.max(initial=0)) - self.offset(ii) + 2
         longest = max((self.dfg.edges[e].distance for e in self.edges), default=0)
         return self.offset(ii) + length + length // 2 + 3 * ii + ii * longest + 8
 
-    def fabric(self, loop: Loop, ii: int, registers: Registers, move_price: float = 1.0) -> Fabric:
+    def fabric(self, loop: ModuloLoop, ii: int, registers: RegisterUse, move_price: float = 1.0) -> ModuloFabric:
         """The array's arrays for an II and a use of its register files.
 
         Storages are numbered: output registers by tile, then the usable registers file by file, then the wire states of
@@ -388,7 +388,7 @@ class ModuloProblem:
         read_at, read = csr64(reads)
         span += [0] * wires.states + [_LONG]
         pool = self.tables[2]
-        return Fabric(
+        return ModuloFabric(
             ii=ii, tiles=tiles, registers=int(at[-1]), files=len(files),
             elements=4 * tiles + int(at[-1]) + wires.states + 1,
             horizon=self.horizon(loop, ii),
@@ -408,7 +408,7 @@ class ModuloProblem:
         record = self.arch.register_files[file]
         return record.registers[: limit if record.adjustable else max(limit, record.rotating)]
 
-    def rotating(self, file: int, registers: Registers) -> int:
+    def rotating(self, file: int, registers: RegisterUse) -> int:
         """How many registers of a file rotate."""
         record = self.arch.register_files[file]
         if not record.adjustable:

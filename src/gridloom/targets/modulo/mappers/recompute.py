@@ -14,7 +14,7 @@ from collections import Counter
 import numpy as np
 
 from gridloom.search.arrays import Int64s
-from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE, Copy, ModuloProblem
+from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE, ModuloProblem, NodeCopy
 
 _MOST_OPERANDS = 2
 
@@ -46,7 +46,7 @@ def with_copies(problem: ModuloProblem, preferred: Int64s, ii: int, rng: np.rand
     plan = []
     for node, readers in groups:
         if node in seen:
-            plan.append(Copy(node=node, readers=frozenset(readers)))
+            plan.append(NodeCopy(node=node, readers=frozenset(readers)))
         seen.add(node)
     if not plan:
         return None

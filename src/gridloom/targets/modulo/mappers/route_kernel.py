@@ -10,9 +10,9 @@ slot), then storages. A route is a list of codes ``cycle * elements + element`` 
 
 With t tiles, elements 0 to t - 1 are moves, t to 2t - 1 loads, 2t to 3t - 1 stores, 3t to 4t - 1 output registers, then
 registers, and at last the memory. On arrays with crossbars the wires come before the memory, as storages that hold
-nothing (see :mod:`gridloom.targets.modulo.mappers.crossbars.wire_kernel`). The *groups* of ``Usage`` are t issue slots,
-t output registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping is
-found). One net is *open* at a time: its tree is spread out in ``Tree``, so that "is this state already ours" is one
+nothing (see :mod:`gridloom.targets.modulo.mappers.crossbars.wire_kernel`). The *groups* of ``SlotUsage`` are t issue
+slots, t output registers, the registers and the wires; the memory has no limit here (its size is checked once a mapping
+is found). One net is *open* at a time: its tree is spread out in ``Tree``, so that "is this state already ours" is one
 look.
 
 Prices follow PathFinder: (base + history) * (1 + present * signals there). A forward sweep (``spread``) prices all
@@ -38,7 +38,7 @@ from gridloom.targets.modulo.mappers.reach.box_kernel import (
     clear_all,
     is_whole,
 )
-from gridloom.targets.modulo.mappers.state import Fabric, Labels, Routes, Tree, Usage
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, ModuloRoutes, SlotUsage, Tree
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
@@ -62,7 +62,7 @@ KEEP_PRICE = 0.3
 
 
 @borrowing
-def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
+def pool_price(usage: SlotUsage, pool: int, slot: int, present: float) -> float:
     """What one more op pays for a shared capacity, such as a memory bus; little while there is room.
 
     Pool -1 stands for no such capacity and costs nothing.
@@ -75,7 +75,7 @@ def pool_price(usage: Usage, pool: int, slot: int, present: float) -> float:
 
 
 @borrowing
-def issue_price(usage: Usage, tile: int, slot: int, pool: int, base: float, present: float) -> float:
+def issue_price(usage: SlotUsage, tile: int, slot: int, pool: int, base: float, present: float) -> float:
     """What a move, load or store of a route pays for its slot and bus."""
     return price(usage, tile, slot, base, present) + pool_price(usage, pool, slot, present)
 
@@ -110,7 +110,7 @@ def _touch(tree: Tree, code: int, before: int) -> bool:
 
 
 @borrowing
-def group_of(fabric: Fabric, element: int) -> int:
+def group_of(fabric: ModuloFabric, element: int) -> int:
     """The group of a storage element; all depths of a wire share one. The memory has none."""
     group: int = element - 2 * fabric.tiles
     first = 2 * fabric.tiles + fabric.registers
@@ -118,7 +118,7 @@ def group_of(fabric: Fabric, element: int) -> int:
 
 
 @borrowing
-def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
+def _count(fabric: ModuloFabric, usage: SlotUsage, code: int, step: int) -> None:
     """Add ``step`` signals to the issue slot and pool, or to the register, that a code uses; memory is unlimited."""
     cycle, element = code // fabric.elements, code % fabric.elements
     tiles, slot = fabric.tiles, cycle % fabric.ii
@@ -133,7 +133,7 @@ def _count(fabric: Fabric, usage: Usage, code: int, step: int) -> None:
 
 
 @borrowing
-def _written(fabric: Fabric, code: int) -> int:
+def _written(fabric: ModuloFabric, code: int) -> int:
     """The code of the output register that a move or a load writes anyway; -1: it writes none."""
     cycle, element = code // fabric.elements, code % fabric.elements
     code_of: int = -1
@@ -146,7 +146,7 @@ def _written(fabric: Fabric, code: int) -> int:
 
 
 @borrowing
-def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
+def _keep(usage: SlotUsage, tree: Tree, code: int, step: int, count: bool) -> None:
     """One route more (or less) that begins at a live-in in a register: it takes the register in every slot.
 
     Only the first such route of a net changes the usage, and the last one to go; ``count`` False leaves it as it is.
@@ -163,7 +163,7 @@ def _keep(usage: Usage, tree: Tree, code: int, step: int, count: bool) -> None:
 
 
 @borrowing
-def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int, count: bool) -> None:
+def add_route(fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edge: int, count: bool) -> None:
     """Put an edge's route into the open tree; ``count``: its uses are new to the state, too.
 
     A move and a load write the output register of their tile in any case, so that register is counted with them.
@@ -182,7 +182,7 @@ def add_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: in
 
 
 @borrowing
-def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
+def _release(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, code: int) -> None:
     """Take one use of the open net away; the last one frees what the code uses."""
     cycle, element = code // fabric.elements, code % fabric.elements
     tree.own[cycle, element] -= 1
@@ -191,7 +191,7 @@ def _release(fabric: Fabric, usage: Usage, tree: Tree, code: int) -> None:
 
 
 @borrowing
-def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge: int) -> None:
+def remove_route(fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edge: int) -> None:
     """Take an edge's route out of the open tree and out of the state; what other routes of the net use stays."""
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
@@ -206,7 +206,9 @@ def remove_route(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edge:
 
 
 @borrowing
-def open_net(fabric: Fabric, usage: Usage, routes: Routes, tree: Tree, edges: Int64s, tile: int, ready: int) -> None:
+def open_net(
+    fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edges: Int64s, tile: int, ready: int
+) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges.
 
     Costs the length of these routes. Nothing in ``usage`` changes.
@@ -235,7 +237,7 @@ def close_net(tree: Tree) -> None:
 
 
 @borrowing
-def clear(fabric: Fabric, labels: Labels, first: int, last: int) -> None:
+def clear(fabric: ModuloFabric, labels: Labels, first: int, last: int) -> None:
     """Forget the prices of the box, and of what its tiles read, from cycle ``first`` to ``last``."""
     box, tiles = labels.box, fabric.tiles
     if is_whole(box):
@@ -256,7 +258,7 @@ def clear(fabric: Fabric, labels: Labels, first: int, last: int) -> None:
 
 
 @borrowing
-def _offer(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, file: int, first: int, last: int,
+def _offer(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, file: int, first: int, last: int,
            present: float) -> None:  # fmt: skip
     """Let a live-in begin in any register of a file that can keep it, at the price of the register in all slots."""
     tiles = fabric.tiles
@@ -276,8 +278,17 @@ def _offer(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, file: int, 
 
 
 @borrowing
-def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
-           present: float) -> None:  # fmt: skip
+def _begin(
+    fabric: ModuloFabric,
+    usage: SlotUsage,
+    tree: Tree,
+    labels: Labels,
+    tile: int,
+    ready: int,
+    first: int,
+    last: int,
+    present: float,
+) -> None:
     """Prices of the states that the open net is in already, or may begin in.
 
     States of the tree cost nothing. The producer may also write its result to its file in the cycle of the result. A
@@ -308,7 +319,9 @@ def _begin(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
 
 
 @borrowing
-def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
+def _settle_files(
+    fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, present: float
+) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file.
 
     Writes to a file are collected per file, not per register, so a cycle costs one pass over the registers.
@@ -337,8 +350,17 @@ def _settle_files(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycl
 
 
 @borrowing
-def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, cycle: int, code: int, cost: float,
-            present: float) -> None:  # fmt: skip
+def _result(
+    fabric: ModuloFabric,
+    usage: SlotUsage,
+    tree: Tree,
+    labels: Labels,
+    tile: int,
+    cycle: int,
+    code: int,
+    cost: float,
+    present: float,
+) -> None:
     """A move or a load writes the tile's output register, and may write a register of its file."""
     if tree.own[cycle, 3 * fabric.tiles + tile] == 0:
         cost += price(usage, fabric.tiles + tile, cycle % fabric.ii, OUT_PRICE, present)
@@ -353,7 +375,7 @@ def _result(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int,
 
 
 @borrowing
-def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
+def read_price(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> float:
     """The least price at which a tile can read the value in a cycle."""
     least = FAR
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
@@ -364,7 +386,7 @@ def read_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
 
 
 @borrowing
-def _cheapest(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> tuple[float, int]:
+def _cheapest(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> tuple[float, int]:
     """The least price at which a tile can read the value in a cycle, and the storage; (FAR, -1): it cannot."""
     least, where = FAR, -1
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
@@ -378,7 +400,7 @@ def _cheapest(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> tuple[fl
 
 
 @borrowing
-def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
+def read_from(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
     _, where = _cheapest(fabric, labels, tile, cycle)
     return where
@@ -386,7 +408,7 @@ def read_from(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> int:
 
 @borrowing
 def _meets_itself(
-    fabric: Fabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
+    fabric: ModuloFabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
 ) -> bool:
     """True when a route that goes on through a tile was there before in the same slot, or in its output register.
 
@@ -412,7 +434,7 @@ def _meets_itself(
 
 
 @borrowing
-def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
+def _pass_on(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
              present: float) -> None:  # fmt: skip
     """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
 
@@ -458,7 +480,7 @@ def _pass_on(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
 
 
 @borrowing
-def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, storage: int,
+def _hold_in(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, storage: int,
              present: float) -> None:  # fmt: skip
     """What rests in a storage may rest there for the next cycle, as long as the storage allows.
 
@@ -486,7 +508,7 @@ def _hold_in(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: in
 
 
 @borrowing
-def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
+def _hold(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
     tiles, box = fabric.tiles, labels.box
     for k in range(box.size[TILES]):
@@ -500,8 +522,17 @@ def _hold(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, 
 
 
 @borrowing
-def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, ready: int, first: int, last: int,
-           present: float) -> None:  # fmt: skip
+def spread(
+    fabric: ModuloFabric,
+    usage: SlotUsage,
+    tree: Tree,
+    labels: Labels,
+    tile: int,
+    ready: int,
+    first: int,
+    last: int,
+    present: float,
+) -> None:
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
 
     ``ready`` is the cycle of the producer's result on ``tile``; negative: the net is a live-in. Within a cycle, writes
@@ -518,7 +549,7 @@ def spread(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, tile: int, 
 
 
 @borrowing
-def trace(routes: Routes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
+def trace(routes: ModuloRoutes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
     """Write the route to a state into the edge's row; False when it is too long.
 
     Follows the labels back until it meets the net's tree, then the tree back to the root. ``spread`` has to come first.

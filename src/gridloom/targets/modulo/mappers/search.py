@@ -16,13 +16,13 @@ import numpy as np
 
 from gridloom import registry
 from gridloom.search.arrays import Float64s, Int64s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.initial.placement import initial_places
 from gridloom.targets.modulo.mappers.mapping import Solution, memory_words
-from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem, Registers
+from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
 from gridloom.targets.modulo.mappers.schedule.iterative import warm_up_distances
-from gridloom.targets.modulo.mappers.state import Loop, Parameters, Race, empty_state, workspace
+from gridloom.targets.modulo.mappers.state import ModuloLoop, Parameters, Race, empty_state, workspace
 
 #: Starts that run together. The number is fixed, so that a result does not depend on the number of workers.
 BATCH = 4
@@ -63,7 +63,7 @@ _KEPT = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Attempt:
+class ModuloAttempt:
     """How a start ended: its solution, or the state it gave up in.
 
     ``solution`` is legal only where ``found`` is true.
@@ -85,9 +85,9 @@ class ModuloSearch:
         #: Whether the first starts anneal a placement. Estimates of routes know nothing of wires that take no cycle.
         self.large = len(problem.nodes) >= LARGE and not problem.arch.has("crossbars") if large is None else large
         self.distances = Distances(problem)
-        self._loops: dict[int, Loop] = {}
+        self._loops: dict[int, ModuloLoop] = {}
 
-    def loop(self, ii: int) -> Loop:
+    def loop(self, ii: int) -> ModuloLoop:
         """The graph's arrays for an II, made once."""
         if ii not in self._loops:
             # The tables of a very large graph take some hundred megabytes.
@@ -97,8 +97,8 @@ class ModuloSearch:
         return self._loops[ii]
 
     def batch(
-        self, ii: int, first: int, effort: Parameters, clock: Clock, *, any_wins: bool = False
-    ) -> tuple[Attempt | None, Attempt]:
+        self, ii: int, first: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False
+    ) -> tuple[ModuloAttempt | None, ModuloAttempt]:
         """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest).
 
         The moves of starts after the winner are not counted, since how many they made depends on the timing. With
@@ -107,7 +107,7 @@ class ModuloSearch:
         """
         won = np.full(1, 1 << 30, dtype=np.int64)
         loop = self.loop(ii)
-        jobs: list[Callable[[], Attempt | None]] = [
+        jobs: list[Callable[[], ModuloAttempt | None]] = [
             partial(self._start, loop, ii, first + k, effort, clock, won, any_wins=any_wins) for k in range(BATCH)
         ]
         attempts = [attempt for attempt in clock.run(jobs) if attempt is not None]
@@ -117,8 +117,16 @@ class ModuloSearch:
         return (None if winner is None else attempts[winner]), closest
 
     def _start(
-        self, loop: Loop, ii: int, number: int, effort: Parameters, clock: Clock, won: Int64s, *, any_wins: bool = False
-    ) -> Attempt | None:
+        self,
+        loop: ModuloLoop,
+        ii: int,
+        number: int,
+        effort: Parameters,
+        clock: SearchClock,
+        won: Int64s,
+        *,
+        any_wins: bool = False,
+    ) -> ModuloAttempt | None:
         """One start: a solution that fits the data memory, or the state in which it gave up.
 
         None where a start of a lower number, or any with ``any_wins``, has won before this one begins.
@@ -155,7 +163,7 @@ class ModuloSearch:
             found = False
         if found:
             won[0] = -1 if any_wins else min(int(won[0]), number)
-        return Attempt(found, solution, int(report[0]) + counted, int(report[1]))
+        return ModuloAttempt(found, solution, int(report[0]) + counted, int(report[1]))
 
     def annealed(self, number: int) -> bool:
         """True for a start that anneals a placement first: most of those of a large graph.
@@ -168,16 +176,16 @@ class ModuloSearch:
             return number % BATCH < _ANNEALED
         return number >= _COLD_BATCHES * BATCH and number % 2 == 1
 
-    def settled_registers(self, number: int) -> Registers:
+    def settled_registers(self, number: int) -> RegisterUse:
         """How a start from an annealed placement uses register files: all of them, and all rotate.
 
         Where there are live-ins, which only registers that stay in place can keep, fewer rotate in turns.
         """
         most = max((len(file.registers) for file in self.problem.arch.register_files), default=0)
         if not self.problem.liveins:
-            return Registers(limit=most, rotating=most)
+            return RegisterUse(limit=most, rotating=most)
         still = (1, most // 2, most, (most + 3) // 4)[number // BATCH % 4]
-        return Registers(limit=most, rotating=max(0, most - still))
+        return RegisterUse(limit=most, rotating=max(0, most - still))
 
     def _first_tiles(self, number: int) -> Int64s:
         """The tile on which each node is placed first; every second start goes on from the placement that is given."""
@@ -193,7 +201,7 @@ class ModuloSearch:
         words = sum(array.length for array in self.problem.dfg.arrays) + memory_words(solution)
         return words * WORD_BYTES <= limit
 
-    def registers(self, ii: int, number: int) -> Registers:
+    def registers(self, ii: int, number: int) -> RegisterUse:
         """How a start uses register files: few or all, still or rotating in turns.
 
         Starts that keep to few registers are quick, and find on a larger file what a smaller one has room for. The
@@ -208,7 +216,7 @@ class ModuloSearch:
         if ii <= 2:
             choices = [(few, few), (most, most), (few, half), (most, most - 1)]
         limit, rotating = choices[number % len(choices)]
-        return Registers(limit=min(limit, most), rotating=max(0, min(rotating, limit, most)))
+        return RegisterUse(limit=min(limit, most), rotating=max(0, min(rotating, limit, most)))
 
     def warm_up(self) -> None:
         """Load or compile the kernels before any clock runs, by a start that is stopped at once.
@@ -250,7 +258,7 @@ def _two_ops() -> ModuloProblem:
     return ModuloProblem(b.build(), arch)
 
 
-def _rank(loop: Loop, rng: np.random.Generator) -> Float64s:
+def _rank(loop: ModuloLoop, rng: np.random.Generator) -> Float64s:
     """The order of the first placement: along the schedule or against it, by height, outwards or back from a node.
 
     One of five orders is drawn, each with some noise; the least rank is placed first.
@@ -299,7 +307,7 @@ def _settled(parameters: Parameters, effort: Parameters, rng: np.random.Generato
     )
 
 
-def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
+def _backwards(loop: ModuloLoop, rng: np.random.Generator) -> Float64s:
     """Depth first from results to what they need, chain by chain, so that a chain finds its places together.
 
     The lowest nodes (by height) come first; of the operands of a node, the earliest in the schedule is followed first.
@@ -324,7 +332,7 @@ def _backwards(loop: Loop, rng: np.random.Generator) -> Float64s:
     return rank
 
 
-def _outwards(loop: Loop, rng: np.random.Generator) -> Float64s:
+def _outwards(loop: ModuloLoop, rng: np.random.Generator) -> Float64s:
     """Breadth first from a random node over edges in both directions."""
     rank = np.full(loop.nodes, -1.0)
     links: list[list[int]] = [[] for _ in range(loop.nodes)]

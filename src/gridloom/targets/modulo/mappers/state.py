@@ -3,9 +3,10 @@
 Each kernel takes only the tuples that it uses: every array of an argument costs compilation time in each function that
 it passes through.
 
-``Fabric`` and ``Loop`` are read-only and made by ``ModuloProblem``; all starts at an II share a ``Loop``. ``State`` is
-what a start ends with, ``Workspace`` what it needs on the way. Numbers of elements, storages and groups are explained
-in :mod:`gridloom.targets.modulo.mappers.route_kernel`.
+``ModuloFabric`` and ``ModuloLoop`` are read-only and made by ``ModuloProblem``; all starts at an II share a
+``ModuloLoop``. ``ModuloState`` is
+what a start ends with, ``PlacerScratch`` what it needs on the way. Numbers of elements, storages and groups are
+explained in :mod:`gridloom.targets.modulo.mappers.route_kernel`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gridloom.search.arrays import Float64s, Int16s, Int32s, Int64s, Uint8s, Uin
 BOX_REACH = 3
 
 
-class Fabric(NamedTuple):
+class ModuloFabric(NamedTuple):
     """An array at an II: which storages tiles read, how registers hold, what is shared.
 
     It depends on the use of the register files as well, so each start makes its own.
@@ -71,7 +72,7 @@ class Fabric(NamedTuple):
     port: Int64s
 
 
-class Usage(NamedTuple):
+class SlotUsage(NamedTuple):
     """The signals on every resource in every slot, and what overuse has added to prices so far.
 
     Groups are t issue slots, t output registers, the registers and the wires, for t tiles; each has room for one
@@ -87,7 +88,7 @@ class Usage(NamedTuple):
     pool_room: Int64s
 
 
-class Routes(NamedTuple):
+class ModuloRoutes(NamedTuple):
     """The route of each edge, from the root of its net: routes of one net repeat the part that they share."""
 
     #: codes[edge, : length[edge]] is the route, root[edge] where it begins (``AT_PRODUCER`` and so on). Length 0: none.
@@ -116,7 +117,7 @@ class Tree(NamedTuple):
     kept: Int64s
 
 
-class Box(NamedTuple):
+class TileBox(NamedTuple):
     """The tiles that sweeps visit, see :mod:`gridloom.targets.modulo.mappers.reach.box_kernel`."""
 
     #: hops[a, b] between tiles; without rows, the box is the whole array and stays so.
@@ -160,10 +161,10 @@ class Labels(NamedTuple):
     #: The codes of the route that is traced.
     path: Int64s
     #: What sweeps visit.
-    box: Box
+    box: TileBox
 
 
-class Loop(NamedTuple):
+class ModuloLoop(NamedTuple):
     """A graph on an array: nodes that take a slot, then live-ins; routed edges; ties between issue cycles."""
 
     nodes: int
@@ -210,7 +211,7 @@ class Loop(NamedTuple):
     preferred: Int64s
 
 
-class State(NamedTuple):
+class ModuloState(NamedTuple):
     """A mapping in the making: tile (-1: not placed) and issue cycle of each node, its routes, and their usage.
 
     The negotiation lets several signals share what has room for one; the state is legal when nothing is overused.
@@ -218,8 +219,8 @@ class State(NamedTuple):
 
     tile: Int64s
     cycle: Int64s
-    usage: Usage
-    routes: Routes
+    usage: SlotUsage
+    routes: ModuloRoutes
 
 
 class Parameters(NamedTuple):
@@ -261,7 +262,7 @@ class Marks(NamedTuple):
     marked: Int64s
 
 
-class Workspace(NamedTuple):
+class PlacerScratch(NamedTuple):
     """Memory of the placer: nothing in it is part of the result."""
 
     tree: Tree
@@ -302,43 +303,43 @@ class Race(NamedTuple):
     number: int
 
 
-def empty_state(fabric: Fabric, loop: Loop, pool_room: Int64s) -> State:
+def empty_state(fabric: ModuloFabric, loop: ModuloLoop, pool_room: Int64s) -> ModuloState:
     """A state with nothing placed and nothing routed.
 
     A route may have two codes for each cycle of the horizon, and one for each wire that it crosses there.
     """
     groups = max(2 * fabric.tiles + fabric.registers, int(fabric.wire_group.max(initial=0)) + 1)
     edges, pools = len(loop.source), len(pool_room)
-    usage = Usage(
+    usage = SlotUsage(
         used=np.zeros((groups, fabric.ii), dtype=np.int64),
         history=np.zeros((groups, fabric.ii)),
         pool_used=np.zeros((pools, fabric.ii), dtype=np.int64),
         pool_history=np.zeros((pools, fabric.ii)),
         pool_room=pool_room,
     )
-    routes = Routes(
+    routes = ModuloRoutes(
         codes=np.zeros((edges, (2 + fabric.wire_depth) * fabric.horizon + 4), dtype=np.int64),
         length=np.zeros(edges, dtype=np.int64),
         root=np.zeros(edges, dtype=np.int64),
     )
     tile, cycle = np.full(loop.nodes, -1, dtype=np.int64), np.zeros(loop.nodes, dtype=np.int64)
-    return State(tile=tile, cycle=cycle, usage=usage, routes=routes)
+    return ModuloState(tile=tile, cycle=cycle, usage=usage, routes=routes)
 
 
 def workspace(
-    fabric: Fabric,
-    state: State,
+    fabric: ModuloFabric,
+    state: ModuloState,
     rank: Float64s,
     first_tile: Int64s,
     seed: int,
     first_cycle: Int64s | None = None,
     reach: Reach | None = None,
-) -> Workspace:
+) -> PlacerScratch:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
     cycles = fabric.horizon + int(fabric.move_latency.max()) + int(fabric.load_latency.max()) + 1
     nodes, edges = len(state.tile), len(state.routes.length)
-    return Workspace(
+    return PlacerScratch(
         tree=_tree(fabric, cycles),
         labels=_labels(fabric, cycles, reach),
         marks=Marks(
@@ -358,7 +359,7 @@ def workspace(
     )
 
 
-def _tree(fabric: Fabric, cycles: int) -> Tree:
+def _tree(fabric: ModuloFabric, cycles: int) -> Tree:
     """The tree of no net."""
     storages = fabric.elements - 3 * fabric.tiles
     return Tree(
@@ -373,10 +374,10 @@ def _tree(fabric: Fabric, cycles: int) -> Tree:
     )
 
 
-def _box(fabric: Fabric, reach: Reach | None) -> Box:
+def _box(fabric: ModuloFabric, reach: Reach | None) -> TileBox:
     """The box of all tiles, which stays so unless there are hops."""
     tiles, files, none = fabric.tiles, fabric.files, np.zeros(0, dtype=np.int64)
-    return Box(
+    return TileBox(
         hops=np.zeros((0, 0), dtype=np.int16) if reach is None else reach.hops,
         ball_at=none if reach is None else reach.ball_at,
         ball=none if reach is None else reach.ball,
@@ -387,7 +388,7 @@ def _box(fabric: Fabric, reach: Reach | None) -> Box:
     )  # fmt: skip
 
 
-def _labels(fabric: Fabric, cycles: int, reach: Reach | None) -> Labels:
+def _labels(fabric: ModuloFabric, cycles: int, reach: Reach | None) -> Labels:
     """Labels of the right size; a sweep fills them before it reads them."""
     storages, files = fabric.elements - 3 * fabric.tiles, max(1, fabric.files)
     return Labels(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.errors import OptionError
-from gridloom.targets.modulo.mappers.crossbars.wires import Wires, read_wires, write_ports
+from gridloom.targets.modulo.mappers.crossbars.wires import CrossbarWires, read_wires, write_ports
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Structure:
     #: The resource of the data memory; -1: there is none.
     memory: int = field(default=-1)
     #: The wires that routes compete for, on arrays with crossbars.
-    wires: Wires | None = None
+    wires: CrossbarWires | None = None
 
 
 def structure(arch: Arch) -> Structure:

@@ -86,7 +86,7 @@ def takes_slices(config: ModuloConfig, budget: Budget) -> bool:
     return config.ii is None and budget.effort is None and limit is not None and limit >= _SHORTEST_LIMIT
 
 
-def hurried(budget: Budget, nodes: int) -> bool:
+def is_short_of_time(budget: Budget, nodes: int) -> bool:
     """True when time alone ends a run, and is short for a graph of so many nodes: low IIs would only use it up."""
     limit = budget.time_limit
     return budget.effort is None and limit is not None and _SHORTEST_LIMIT <= limit < _QUICK * nodes
@@ -168,7 +168,7 @@ class TimedWalk(Walk):
     @property
     def _hurried(self) -> bool:
         """True when the time is short for the graph."""
-        return hurried(self.clock.budget, len(self.search.problem.nodes))
+        return is_short_of_time(self.clock.budget, len(self.search.problem.nodes))
 
     # -- better ones --------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from gridloom.mapping.mii import Mii
 from gridloom.mapping.model import Failure
-from gridloom.search.budget import Clock
-from gridloom.targets.modulo.mappers.mapping import Solution, congested, look_at
+from gridloom.search.budget import SearchClock
+from gridloom.targets.modulo.mappers.mapping import Solution, find_congestion, look_at
 from gridloom.targets.modulo.mappers.recompute import with_copies
-from gridloom.targets.modulo.mappers.search import ANNEALING, BATCH, LARGE, PULL, Attempt, ModuloSearch
+from gridloom.targets.modulo.mappers.search import ANNEALING, BATCH, LARGE, PULL, ModuloAttempt, ModuloSearch
 from gridloom.targets.modulo.mappers.state import Parameters
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ class Walk:
     the least overuse, for the report when nothing is found.
     """
 
-    def __init__(self, search: ModuloSearch, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
+    def __init__(self, search: ModuloSearch, config: ModuloConfig, clock: SearchClock, bound: Mii) -> None:
         self.search = search
         self.config = config
         self.clock = clock
         self.bound = bound
         #: Batches made at each II.
         self.batches: dict[int, int] = {}
-        self.closest: Attempt | None = None
+        self.closest: ModuloAttempt | None = None
         self.found: Solution | None = None
 
     def best(self) -> Solution | None:
@@ -91,7 +91,7 @@ class Walk:
             self._try(ii, self._effort(turn), self.clock)
             turn += 1
 
-    def _try(self, ii: int, effort: Parameters, clock: Clock, *, any_wins: bool = False) -> bool:
+    def _try(self, ii: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False) -> bool:
         """Run a batch at an II under a clock; True when it finds a mapping, which is then the best.
 
         With ``any_wins`` the batch ends with the first mapping in time, whichever start it is from.
@@ -144,7 +144,7 @@ class Walk:
     def failure(self) -> Failure:
         """What was short when the budget ended."""
         left = self.closest.overuse if self.closest is not None else 0
-        crowded = congested(self.closest.solution) if self.closest is not None else ()
+        crowded = find_congestion(self.closest.solution) if self.closest is not None else ()
         judged = 0 < left < 1 << 30
         return Failure(
             constraint=f"search at {self.span()}",

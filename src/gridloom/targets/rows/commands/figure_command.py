@@ -53,14 +53,14 @@ def _line(point: dict[str, Any]) -> str:
 
 def _chart(points: list[dict[str, Any]]) -> str:
     """The chart as SVG text: both shares in per cent over the number of ops."""
-    from gridloom.emit.plots.chart import Series, line_chart, picture
+    from gridloom.emit.plots.chart import ChartSeries, line_chart, picture
 
     share = tuple((point["ops"], 100 * point["mappable"]) for point in points)
     used = tuple((point["ops"], 100 * point["utilisation"]) for point in points if point["utilisation"] is not None)
     name = "Mappable share and utilisation against graph size"
     chart = line_chart(
         name,
-        [Series("mappable graphs", share, 0), Series("utilisation", used, 1)],
+        [ChartSeries("mappable graphs", share, 0), ChartSeries("utilisation", used, 1)],
         x_title="ops",
         y_title="per cent",
     )

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Setting
-from gridloom.archs.spec import build_described, check_size, parameters
+from gridloom.archs.spec import check_size, finish_array, parameters
 from gridloom.errors import ArchError
 from gridloom.targets.rows.families.row_parts import add_alu, add_constant_register, add_load_port, add_store_port
 
@@ -66,7 +66,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     for y in range(p.rows):
         for x in range(p.cols):
             _connect(builder, p, x, y)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="static",

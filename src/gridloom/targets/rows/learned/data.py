@@ -28,8 +28,8 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
-from gridloom.run import ExecutorSpec, Job, Outcome, Store, ask, canonical_json, run_stored
-from gridloom.run.work import Work
+from gridloom.run import ExecutorSpec, Job, JobOutcome, Store, ask, canonical_json, run_stored
+from gridloom.run.work import WorkFolder
 from gridloom.targets.rows.learned.random_graphs import OVERFULL, draw, style_of
 from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, flatten
 from gridloom.targets.rows.mappers.search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
@@ -61,7 +61,7 @@ class Others(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class LabelledGraph:
     """A labelled graph.
 
     ``counts[0]`` and so on are ops, constants, loads and stores; ``cpu`` is the only field that differs between
@@ -125,7 +125,7 @@ def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
     return ops, values, edges
 
 
-def decode(row: Row) -> Dfg:
+def decode(row: LabelledGraph) -> Dfg:
     """Return the graph of a row, with nodes called ``n0``, ``n1`` and so on.
 
     :func:`encode` turns it into the same numbers.
@@ -184,13 +184,18 @@ def _first_number(spec: str) -> int:
     return OTHER_NUMBERS * array(spec).rows + 1000 * array(spec).cols
 
 
-def is_main(row: Row) -> bool:
+def is_main(row: LabelledGraph) -> bool:
     """Return whether a row is of the main array."""
     return row.number < OTHER_NUMBERS
 
 
 def make(
-    families: int, graphs: int, arch: str, work: Work, others: Others = Others(), known: Iterable[Row] = ()
+    families: int,
+    graphs: int,
+    arch: str,
+    work: WorkFolder,
+    others: Others = Others(),
+    known: Iterable[LabelledGraph] = (),
 ) -> dict[str, Any]:
     """Label what is missing of a data set in ``work.folder``, the main array first, and return the counts.
 
@@ -205,7 +210,7 @@ def make(
     with Store(path) as store:
         for row in known if fresh else ():
             job = _question(row.family, row.number, row.arch)
-            store.put(job, Outcome(job.key, "done", _value(row)))
+            store.put(job, JobOutcome(job.key, "done", _value(row)))
 
         def told(progress: Any) -> None:
             work.progress(f"{progress.done} of {total} graphs", progress.done / total)
@@ -220,7 +225,7 @@ def make(
     return {"computed": done.computed, "failed": done.failed, **summary(read(path))}
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[LabelledGraph]:
     """Return the labelled graphs of a store by array, family and number; OptionError when there is no store."""
     if not path.exists():
         raise OptionError(
@@ -235,10 +240,10 @@ def _is_label(asked: dict[str, Any], status: str) -> bool:
     return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
-def _row(asked: Any, value: Any) -> Row:
+def _row(asked: Any, value: Any) -> LabelledGraph:
     """The row of a stored answer."""
     flat = value["edges"]
-    return Row(
+    return LabelledGraph(
         family=asked["family"],
         number=asked["number"],
         shape=style_of(asked["family"]).shape,
@@ -251,13 +256,13 @@ def _row(asked: Any, value: Any) -> Row:
     )
 
 
-def _value(row: Row) -> dict[str, Any]:
+def _value(row: LabelledGraph) -> dict[str, Any]:
     """The stored answer that a row is read from."""
     plain = ("ops", "values", "counts", "bound", "width", "decided", "conflicts", "moves", "cpu")
     return {**{name: getattr(row, name) for name in plain}, "edges": [end for edge in row.edges for end in edge]}
 
 
-def data_hash(rows: Iterable[Row]) -> str:
+def data_hash(rows: Iterable[LabelledGraph]) -> str:
     """Return the SHA-256 over graphs and labels without the CPU times, which a model card names.
 
     Rows count in the order given, which :func:`read` fixes.
@@ -269,7 +274,7 @@ def data_hash(rows: Iterable[Row]) -> str:
     return digest.hexdigest()
 
 
-def summary(rows: list[Row]) -> dict[str, Any]:
+def summary(rows: list[LabelledGraph]) -> dict[str, Any]:
     """Return counts, shares and cost of a data set, in all and for each array."""
     return {
         "version": VERSION,
@@ -281,7 +286,7 @@ def summary(rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def _counts(rows: list[Row]) -> dict[str, Any]:
+def _counts(rows: list[LabelledGraph]) -> dict[str, Any]:
     """Counts and CPU seconds of some rows."""
     open_rows = [row for row in rows if row.decided != "bound"]
     mapped = [row for row in open_rows if row.width is not None]

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.targets.rows.bounds import columns_needed, heard_in_row, register_rows, row_windows, short_of_registers
-from gridloom.targets.rows.learned.data import OPS, Row, encode
+from gridloom.targets.rows.bounds import count_columns, heard_in_row, register_rows, row_windows, short_of_registers
+from gridloom.targets.rows.learned.data import OPS, LabelledGraph, encode
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -112,7 +112,7 @@ class GraphFeatures:
         return high or self.short_of_registers
 
 
-def of_row(row: Row, shape: ArrayShape) -> GraphFeatures:
+def of_row(row: LabelledGraph, shape: ArrayShape) -> GraphFeatures:
     """Return the features of a labelled graph."""
     return features(row.ops, row.values, row.edges, shape)
 
@@ -140,7 +140,7 @@ def features(
     nodes = _nodes(kinds, ends, first, tail, shape)
     nodes[:, 12:] = np.stack([lowest, above, shape.rows - 1 - lowest - above], axis=1) / shape.rows
     height = int(lowest.max(initial=0)) + 1
-    least = columns_needed(lowest[np.array(is_op, dtype=bool)], max(height, shape.rows)) or 0
+    least = count_columns(lowest[np.array(is_op, dtype=bool)], max(height, shape.rows)) or 0
     alone = [*_by_ops(kinds, ends, first, tail, counts, shape), *_by_rows(kinds, ends, lowest, above, shape)]
     whole = np.concatenate([np.zeros(BY_COLUMNS), alone, np.zeros(_AGAINST)]).astype(np.float32)
     _set_size(whole, counts, bound, least, shape)

@@ -68,7 +68,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class WidthNetwork:
     """Trained parameters of one or several members, whose outputs are averaged.
 
     ``judge`` answers for any array; whether that means something for an array is for :meth:`outside` to say.
@@ -176,12 +176,12 @@ def _softmax(x: Floats) -> Floats:
     return np.asarray(e / e.sum())
 
 
-def load_network(path: Path | None = None) -> Network:
+def load_network(path: Path | None = None) -> WidthNetwork:
     """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none.
 
     Weights that were trained with other features, or by a version that did not record their arrays, are refused.
     """
-    arrays, about = weights.load(path or weights.shipped(NAME))
+    arrays, about = weights.load(path or weights.weights_path(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
     if "columns" not in about:
@@ -200,7 +200,7 @@ def load_network(path: Path | None = None) -> Network:
             "these weights are for other features of graphs; train them again with `gridloom train mappability`",
             where=str(path),
         )
-    return Network(
+    return WidthNetwork(
         members=tuple(members),
         forests=tuple(of_arrays(part, _FOREST) for part in parts if f"{_FOREST}start" in part),
         scale=float(about["scale"]),
@@ -211,7 +211,7 @@ def load_network(path: Path | None = None) -> Network:
     )
 
 
-def save_network(path: Path, network: Network, about: Mapping[str, Any]) -> None:
+def save_network(path: Path, network: WidthNetwork, about: Mapping[str, Any]) -> None:
     """Write a network and a description for its model card to a file of weights."""
     arrays = {f"{k}/{key}": value for k, member in enumerate(network.members) for key, value in member.items()}
     for k, forest in enumerate(network.forests):
@@ -237,7 +237,7 @@ class LearnedEstimator:
 
     name = "learned"
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: WidthNetwork) -> None:
         self.network = network
 
     def estimate(self, dfg: Dfg, arch: Arch) -> WidthEstimate:

@@ -19,21 +19,21 @@ from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.run import canonical_json
 from gridloom.targets.rows.learned import data
-from gridloom.targets.rows.learned.data import Row, array, encode
+from gridloom.targets.rows.learned.data import LabelledGraph, array, encode
 from gridloom.targets.rows.learned.random_graphs import draw, style_of
 from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, flatten
-from gridloom.targets.rows.mappers.screening import columns_by_rows, counted, low_constants, width_bound
+from gridloom.targets.rows.mappers.screening import columns_by_rows, low_constants, screen_by_counts, width_bound
 
 NAME: Final = "mappability-labels"
 FILE: Final = f"{NAME}.npz"
 
 
-def shipped() -> Path:
+def labels_path() -> Path:
     """Return where the labels of the package are."""
-    return weights.shipped(NAME)
+    return weights.weights_path(NAME)
 
 
-def pack(path: Path, rows: Sequence[Row]) -> None:
+def pack(path: Path, rows: Sequence[LabelledGraph]) -> None:
     """Write the labels of rows to a file. Linear."""
     archs = sorted({row.arch for row in rows})
     arrays = {
@@ -51,14 +51,14 @@ def _check_sum(*numbers: Any) -> int:
     return zlib.crc32(canonical_json(numbers).encode()) & 0xFFFF
 
 
-def read(path: Path | None = None, *, only: Collection[str] | None = None) -> list[Row]:
+def read(path: Path | None = None, *, only: Collection[str] | None = None) -> list[LabelledGraph]:
     """Return the rows of a file of labels, by default the package's; with ``only``, those of these arrays.
 
     About 4 ms per graph.
 
     OptionError for another file, for labels of another version, and where a graph is no longer what was labelled.
     """
-    arrays, about = weights.load(path or shipped())
+    arrays, about = weights.load(path or labels_path())
     if about.get("model") != NAME or about.get("version") != data.VERSION:
         raise OptionError(
             "holds no labels of this version; make some with `gridloom train mappability --make-data`", where=str(path)
@@ -75,7 +75,7 @@ def read(path: Path | None = None, *, only: Collection[str] | None = None) -> li
     return sorted(rows, key=lambda row: (row.arch, row.family, row.number))
 
 
-def _row(family: int, number: int, spec: str, width: int, conflicts: int, check: int) -> Row:
+def _row(family: int, number: int, spec: str, width: int, conflicts: int, check: int) -> LabelledGraph:
     """The row of a label: the graph is drawn again, and what decides it is found again."""
     dfg = draw(family, number)
     ops, values, edges = encode(dfg)
@@ -88,11 +88,11 @@ def _row(family: int, number: int, spec: str, width: int, conflicts: int, check:
     graph = flatten(dfg, arch)
     least = columns_by_rows(graph, arch)
     decided = "found" if width else "exhausted"
-    if counted(graph, arch, arch.cols) is not None:
+    if screen_by_counts(graph, arch, arch.cols) is not None:
         decided = "bound"
     elif least is None or least > arch.cols or low_constants(graph, arch, arch.cols) is not None:
         decided = "proof"
-    return Row(
+    return LabelledGraph(
         family=family,
         number=number,
         shape=style_of(family).shape,
@@ -110,7 +110,7 @@ def _row(family: int, number: int, spec: str, width: int, conflicts: int, check:
     )
 
 
-def relabelled(rows: Iterable[Row], count: int, seed: int) -> dict[str, Any]:
+def check_labels(rows: Iterable[LabelledGraph], count: int, seed: int) -> dict[str, Any]:
     """Label a random sample of rows again and return how many labels differ. About a CPU second per row."""
     searched = [row for row in rows if row.decided in ("found", "exhausted")]
     sample = random.Random(seed).sample(searched, min(count, len(searched)))

@@ -18,7 +18,7 @@ Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedWidth:
     """The actual and the predicted width of a graph; None stands for 'not mappable'.
 
     Which graph it is does not matter to the figures. ``probability`` is None for models that give none.
@@ -33,7 +33,7 @@ class Judged:
     probability: float | None = None
 
 
-def metrics(judged: Sequence[Judged]) -> dict[str, Any]:
+def metrics(judged: Sequence[JudgedWidth]) -> dict[str, Any]:
     """Return accuracy, recall and false-positive rate of 'mappable', and the errors of widths.
 
     Widths are compared on the graphs that map and are predicted to map.
@@ -110,7 +110,7 @@ def threshold(probabilities: Doubles, truths: Doubles, most_false: float) -> flo
     return best if best_accuracy >= 0 else 0.95
 
 
-def calibration_error(judged: Sequence[Judged], bins: int = 10) -> float:
+def calibration_error(judged: Sequence[JudgedWidth], bins: int = 10) -> float:
     """Return the mean distance between predicted probability and share of graphs that map, over bins of probability.
 
     The expected calibration error (Guo et al. 2017): bins are weighted by their graphs. 0 where no probability is

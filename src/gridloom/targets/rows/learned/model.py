@@ -17,7 +17,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.partition.width_estimate import WidthEstimate
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.rows.learned import data, labels, published
 from gridloom.targets.rows.learned.checkpoints import Checkpoints
@@ -29,13 +29,13 @@ from gridloom.targets.rows.learned.inference import (
     save_network,
     shipped_estimator,
 )
-from gridloom.targets.rows.learned.metrics import Judged, calibration_error, metrics
+from gridloom.targets.rows.learned.metrics import JudgedWidth, calibration_error, metrics
 from gridloom.targets.rows.learned.random_graphs import OVERFULL
 from gridloom.targets.rows.learned.samples import (
     DgcnnSettings,
+    GraphSample,
     NetworkSettings,
-    Sample,
-    calibrated,
+    calibrate_network,
     folds_of,
     judge_bound,
     judge_network,
@@ -121,7 +121,7 @@ class MappabilityModel:
         """Return the published network, DGCNN, with its shipped weights."""
         return published.shipped_estimator()
 
-    def make_data(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+    def make_data(self, config: MappabilityConfig, work: WorkFolder) -> dict[str, Any]:
         """Label what is missing of the data set and return its counts; a stopped run continues where it was.
 
         A new data set begins with the labels of the package. The labels alone, as the package holds them, are written
@@ -130,7 +130,7 @@ class MappabilityModel:
         others, unseen = config.others_and_unseen()
         more = data.Others(arrays=(*others, *unseen), families=config.others_families, graphs=config.others_graphs)
         arrays = (config.arch, *others, *unseen)
-        known = labels.read(only=arrays) if labels.shipped().exists() else ()
+        known = labels.read(only=arrays) if labels.labels_path().exists() else ()
         made = data.make(config.families, config.graphs, config.arch, work, more, known)
         labels.pack(work.folder / labels.FILE, data.read(work.folder / data.STORE_NAME))
         return made
@@ -139,7 +139,7 @@ class MappabilityModel:
         """Return the estimate of the estimator with the shipped weights."""
         return self.estimator().estimate(dfg, arch)
 
-    def train(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+    def train(self, config: MappabilityConfig, work: WorkFolder) -> dict[str, Any]:
         """Train our network on all graphs of the data set but those of the unseen arrays, save it, return its card.
 
         OptionError where the data set has too few graphs. Costs about half a minute per member for 6,000 graphs, and
@@ -164,7 +164,7 @@ class MappabilityModel:
             _save_dgcnn(path.with_name(f"{published.NAME}.npz"), config, labelled, work, about)
         return {"weights": str(path), "bytes": path.stat().st_size, "cpu_seconds": time.process_time() - began, **about}
 
-    def evaluate(self, config: MappabilityConfig, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: MappabilityConfig, work: WorkFolder) -> dict[str, Any]:
         """Return figures of our network, DGCNN and the bounds on held-out families, and the estimator's time per graph.
 
         All figures are of the main array, except those under ``arrays``: there each other array has its own, and
@@ -174,13 +174,13 @@ class MappabilityModel:
         weights, which most of the graphs were trained on; ``relabel`` checks the labels instead.
         """
         if config.relabel:
-            return labels.relabelled(_rows(work), config.relabel, work.seed)
+            return labels.check_labels(_rows(work), config.relabel, work.seed)
         labelled = _labelled(config, work)
         if config.folds == 0:
             return _shipped_figures(config, labelled, work)
         # DGCNN sees the main array only: other arrays do not make its folds another piece of work.
         kept = _kept(labelled.rows, work).of(folds=config.folds)
-        settings = tuned(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
+        settings = tune_settings(config, labelled.samples, labelled.shape, work, kept) if config.dgcnn else None
         judged = _folds(config, settings, labelled, work, kept)
         whole = len(judged["bound", config.arch]) == len(labelled.samples)
         trained = {config.arch, *config.others.split()}
@@ -205,7 +205,7 @@ class MappabilityModel:
         are left out. OptionError for a data set without such a graph: labelling was interrupted at once, or every
         label failed.
         """
-        path = labels.shipped() if folder is None else folder / data.STORE_NAME
+        path = labels.labels_path() if folder is None else folder / data.STORE_NAME
         found = labels.read() if folder is None else data.read(path)
         rows = [row for row in found if row.family < OVERFULL and data.is_main(row)]
         if not rows:
@@ -213,13 +213,15 @@ class MappabilityModel:
                 "holds no labelled graph of the main array; `gridloom train mappability --make-data` adds them",
                 where=str(path),
             )
-        groups: dict[int, list[data.Row]] = {}
+        groups: dict[int, list[data.LabelledGraph]] = {}
         for row in rows:
             groups.setdefault((row.counts[0] - 1) // step, []).append(row)
         return [_point(k * step + 1, (k + 1) * step, groups[k]) for k in sorted(groups)]
 
 
-def _save_dgcnn(path: Path, config: MappabilityConfig, labelled: _Labelled, work: Work, about: dict[str, Any]) -> None:
+def _save_dgcnn(
+    path: Path, config: MappabilityConfig, labelled: _Labelled, work: WorkFolder, about: dict[str, Any]
+) -> None:
     """Train the published network on the graphs of the main array that counting does not decide, and save it."""
     from gridloom.targets.rows.learned import training
 
@@ -232,7 +234,7 @@ def _save_dgcnn(path: Path, config: MappabilityConfig, labelled: _Labelled, work
     published.save(path, network, {**about, "data": data.summary(labelled.rows), "settings": asdict(settings)})
 
 
-def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
+def _point(first: int, last: int, rows: Sequence[data.LabelledGraph]) -> dict[str, Any]:
     """Mappable share and utilisation of the graphs of one range of sizes."""
     mapped = [row for row in rows if row.width is not None]
     shapes = {arch: ArrayShape.of(data.array(arch)) for arch in {row.arch for row in rows}}
@@ -247,12 +249,12 @@ def _point(first: int, last: int, rows: Sequence[data.Row]) -> dict[str, Any]:
     }
 
 
-def _least_height(row: data.Row, shape: ArrayShape) -> int:
+def _least_height(row: data.LabelledGraph, shape: ArrayShape) -> int:
     """The fewest rows on which a graph could fit its width: by counting its ops, and by the rule of rows."""
     return max(-(-row.counts[0] // (row.width or 1)), of_row(row, shape).least_rows)
 
 
-def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
+def _figures(judged: Sequence[JudgedWidth], decided: int | None) -> dict[str, Any]:
     """Metrics on the graphs that neither counting nor rows decide, on those that counting does not, and on all.
 
     ``decided`` counts those that counting decides. They are in no fold, so they are left out where only a part of the
@@ -261,11 +263,11 @@ def _figures(judged: Sequence[Judged], decided: int | None) -> dict[str, Any]:
     told = {"open": metrics([item for item in judged if not item.proved]), "undecided": metrics(judged)}
     if decided is None:
         return told
-    refused = Judged(actual=None, predicted=None, open=False)
+    refused = JudgedWidth(actual=None, predicted=None, open=False)
     return {**told, "all": metrics([*judged, *[refused] * decided])}
 
 
-def _shipped_figures(config: MappabilityConfig, labelled: _Labelled, work: Work) -> dict[str, Any]:
+def _shipped_figures(config: MappabilityConfig, labelled: _Labelled, work: WorkFolder) -> dict[str, Any]:
     """The shipped weights on all labels, most of which they were trained on, beside rows and bound."""
 
     network = MODEL.estimator(work.weights).network
@@ -291,29 +293,29 @@ class _Labelled:
 
     shape: ArrayShape
     #: Rows of the main array; rows of all arrays that are trained on; rows of the unseen arrays.
-    rows: list[data.Row]
-    trained: list[data.Row]
-    unseen: list[data.Row]
+    rows: list[data.LabelledGraph]
+    trained: list[data.LabelledGraph]
+    unseen: list[data.LabelledGraph]
     #: Samples of the main array, of the others, and of the unseen ones.
-    samples: list[Sample]
-    others: list[Sample]
-    further: list[Sample]
+    samples: list[GraphSample]
+    others: list[GraphSample]
+    further: list[GraphSample]
 
     def decided(self, spec: str) -> int:
         """Return how many graphs of an array counting decides."""
         return sum(row.decided == "bound" and row.arch == spec for row in (*self.trained, *self.unseen))
 
 
-def _rows(work: Work) -> list[data.Row]:
+def _rows(work: WorkFolder) -> list[data.LabelledGraph]:
     """The labels of the folder, or where it has none, those of the package."""
     path = work.folder / data.STORE_NAME
-    return data.read(path) if path.exists() or not labels.shipped().exists() else labels.read()
+    return data.read(path) if path.exists() or not labels.labels_path().exists() else labels.read()
 
 
-def _labelled(config: MappabilityConfig, work: Work) -> _Labelled:
+def _labelled(config: MappabilityConfig, work: WorkFolder) -> _Labelled:
     """Read the data set; OptionError where it has too little of the main array, or nothing of another."""
     others, unseen = config.others_and_unseen()
-    by_array: dict[str, list[data.Row]] = {spec: [] for spec in (config.arch, *others, *unseen)}
+    by_array: dict[str, list[data.LabelledGraph]] = {spec: [] for spec in (config.arch, *others, *unseen)}
     for row in _rows(work):
         if row.arch in by_array and data.is_main(row) == (row.arch == config.arch):
             by_array[row.arch].append(row)
@@ -349,8 +351,8 @@ def _network_settings(config: MappabilityConfig) -> NetworkSettings:
 
 
 def _folds(
-    config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: Work, kept: Checkpoints
-) -> dict[tuple[str, str], list[Judged]]:
+    config: MappabilityConfig, dgcnn: DgcnnSettings | None, labelled: _Labelled, work: WorkFolder, kept: Checkpoints
+) -> dict[tuple[str, str], list[JudgedWidth]]:
     """What each model predicts for each array's graphs, by the model's name and the array, the main array first.
 
     Folds are by family. A network that predicts a fold of the unseen arrays was trained on the other folds of the seen
@@ -361,7 +363,7 @@ def _folds(
     main = config.arch
     specs = (main, *config.others.split(), *config.unseen.split())
     names = ("own", *PARTS, "rows", "bound")
-    judged: dict[tuple[str, str], list[Judged]] = {(name, spec): [] for name in names for spec in specs}
+    judged: dict[tuple[str, str], list[JudgedWidth]] = {(name, spec): [] for name in names for spec in specs}
     if dgcnn is not None:
         judged["dgcnn", main] = []
     known = {id(sample) for sample in (*labelled.samples, *labelled.others)}
@@ -373,7 +375,7 @@ def _folds(
         settings = _network_settings(config)
         network = training.train_network(rest, settings, work.seed + k, work.over, own.of(**part))
         alone = {
-            name: calibrated(replace(network, parts=parts), rest, settings, work.seed + k)
+            name: calibrate_network(replace(network, parts=parts), rest, settings, work.seed + k)
             for name, parts in PARTS.items()
         }
         for spec in specs:
@@ -391,20 +393,20 @@ def _folds(
     return judged
 
 
-def _kept(rows: list[data.Row], work: Work) -> Checkpoints:
+def _kept(rows: list[data.LabelledGraph], work: WorkFolder) -> Checkpoints:
     """The checkpoints of a run on these rows: another data set has other files."""
     return Checkpoints(folder=work.folder, about={"data": data.data_hash(rows)}, resume=work.resume, over=work.over)
 
 
 def _dgcnn_fold(
     settings: DgcnnSettings,
-    rest: Sequence[Sample],
-    held: Sequence[Sample],
+    rest: Sequence[GraphSample],
+    held: Sequence[GraphSample],
     shape: ArrayShape,
-    work: Work,
+    work: WorkFolder,
     kept: Checkpoints,
     k: int,
-) -> list[Judged]:
+) -> list[JudgedWidth]:
     """What DGCNN predicts for a fold when it is trained on the others."""
     from gridloom.targets.rows.learned import training
 
@@ -414,13 +416,13 @@ def _dgcnn_fold(
 
     widths = kept.of(settings=asdict(settings)).plain("dgcnn", predictions)
     return [
-        Judged(actual=sample.row.width, predicted=width, proved=sample.graph.too_high)
+        JudgedWidth(actual=sample.row.width, predicted=width, proved=sample.graph.too_high)
         for sample, width in zip(held, widths, strict=True)
     ]
 
 
-def tuned(
-    config: MappabilityConfig, samples: Sequence[Sample], shape: ArrayShape, work: Work, kept: Checkpoints
+def tune_settings(
+    config: MappabilityConfig, samples: Sequence[GraphSample], shape: ArrayShape, work: WorkFolder, kept: Checkpoints
 ) -> DgcnnSettings:
     """Return DGCNN's settings: the published ones, or the best of some trials on two folds with half of the epochs.
 
@@ -445,7 +447,7 @@ def tuned(
             rate=asked.suggest_float("rate", 3e-4, 1e-2, log=True),
             epochs=max(1, config.dgcnn_epochs // 2),
         )
-        judged: list[Judged] = []
+        judged: list[JudgedWidth] = []
         for k in range(2):
             rest = [sample for j, fold in enumerate(folds) if j != k for sample in fold]
             model = training.train_dgcnn(rest, settings, shape.cols, work.seed + k, work.over)
@@ -465,7 +467,7 @@ def tuned(
     return DgcnnSettings(epochs=config.dgcnn_epochs, **chosen)
 
 
-def milliseconds(samples: Sequence[Sample], config: MappabilityConfig, work: Work) -> float | None:
+def milliseconds(samples: Sequence[GraphSample], config: MappabilityConfig, work: WorkFolder) -> float | None:
     """Return the CPU milliseconds that the estimator takes per graph, features included; None: there are no weights."""
     try:
         estimator = MODEL.estimator(work.weights)

@@ -94,7 +94,7 @@ def save(path: Path, network: PublishedNetwork, about: Mapping[str, Any]) -> Non
 
 def load(path: Path | None = None) -> PublishedNetwork:
     """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none."""
-    arrays, about = weights.load(path or weights.shipped(NAME))
+    arrays, about = weights.load(path or weights.weights_path(NAME))
     if about.get("model") != NAME:
         raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
     return PublishedNetwork(

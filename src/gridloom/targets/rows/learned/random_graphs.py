@@ -77,7 +77,7 @@ class Style:
     lanes: int
 
 
-class Draft:
+class GraphDraft:
     """A graph that grows op by op.
 
     ``values`` holds inputs and results, the latest last. Values without a reader at the end are joined by further ops,
@@ -166,7 +166,7 @@ class Draft:
 # -- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def _window(draft: Draft, ops: int) -> None:
+def _window(draft: GraphDraft, ops: int) -> None:
     """Each op reads values that were made shortly before it."""
     for _ in range(draft.style.inputs):
         draft.input()
@@ -178,7 +178,7 @@ def _window(draft: Draft, ops: int) -> None:
     draft.grow(ops, step)
 
 
-def _layered(draft: Draft, ops: int) -> None:
+def _layered(draft: GraphDraft, ops: int) -> None:
     """Layers that read the layer before, near their own position, and sometimes an older one."""
     lanes, rng = draft.style.lanes, draft.rng
     layer = [draft.input() for _ in range(lanes)]
@@ -198,7 +198,7 @@ def _layered(draft: Draft, ops: int) -> None:
         layer = current or layer
 
 
-def _trees(draft: Draft, ops: int) -> None:
+def _trees(draft: GraphDraft, ops: int) -> None:
     """Sums of products: leaves are inputs times constants, several trees over shared inputs."""
     style, rng = draft.style, draft.rng
     for _ in range(style.inputs):
@@ -214,7 +214,7 @@ def _trees(draft: Draft, ops: int) -> None:
         roots.append(level[0])
 
 
-def _butterfly(draft: Draft, ops: int) -> None:
+def _butterfly(draft: GraphDraft, ops: int) -> None:
     """Stages of sums and differences of pairs at changing distances, some scaled."""
     lanes, rng = max(2, draft.style.lanes), draft.rng
     layer = [draft.input() for _ in range(lanes)]
@@ -233,7 +233,7 @@ def _butterfly(draft: Draft, ops: int) -> None:
         stride = stride * 2 if stride * 2 < lanes else 1
 
 
-def _lanes(draft: Draft, ops: int) -> None:
+def _lanes(draft: GraphDraft, ops: int) -> None:
     """Chains side by side that read from each other sometimes."""
     style, rng = draft.style, draft.rng
     heads = [draft.input() for _ in range(max(1, style.lanes))]
@@ -247,7 +247,7 @@ def _lanes(draft: Draft, ops: int) -> None:
     draft.grow(ops, step)
 
 
-def _forks(draft: Draft, ops: int) -> None:
+def _forks(draft: GraphDraft, ops: int) -> None:
     """Values that fork into branches and join again, nested or one after the other."""
     rng = draft.rng
     ends = [draft.input() for _ in range(max(1, draft.style.inputs // 2))]
@@ -266,7 +266,7 @@ def _forks(draft: Draft, ops: int) -> None:
     draft.grow(ops, step)
 
 
-def _rounds(draft: Draft, ops: int) -> None:
+def _rounds(draft: GraphDraft, ops: int) -> None:
     """A state of a few words that is mixed and rotated round after round, with an input or a constant each."""
     style, rng = draft.style, draft.rng
     state = [draft.input() for _ in range(max(2, min(5, style.lanes)))]
@@ -287,7 +287,7 @@ def _rounds(draft: Draft, ops: int) -> None:
     draft.grow(ops, step)
 
 
-SHAPES: Final[Mapping[str, Callable[[Draft, int], None]]] = {
+SHAPES: Final[Mapping[str, Callable[[GraphDraft, int], None]]] = {
     "window": _window,
     "layered": _layered,
     "trees": _trees,
@@ -349,7 +349,7 @@ def draw(family: int, number: int) -> Dfg:
     if style.shape == "part":
         return _part(style, rng, name)
     ops = _size(rng, 0.6 if family >= OVERFULL else 1.4)
-    draft = Draft(style, rng, name)
+    draft = GraphDraft(style, rng, name)
     SHAPES[style.shape](draft, ops)
     return draft.finish()
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gridloom.targets.rows.learned.data import Row, array, is_main
+from gridloom.targets.rows.learned.data import LabelledGraph, array, is_main
 from gridloom.targets.rows.learned.features import ArrayShape, GraphFeatures, of_row
-from gridloom.targets.rows.learned.inference import Network
-from gridloom.targets.rows.learned.metrics import Judged, calibrate, threshold
+from gridloom.targets.rows.learned.inference import WidthNetwork
+from gridloom.targets.rows.learned.metrics import JudgedWidth, calibrate, threshold
 from gridloom.targets.rows.learned.random_graphs import group_of
 
 
@@ -64,20 +64,20 @@ class DgcnnSettings(FitSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class GraphSample:
     """A labelled graph with its features."""
 
-    row: Row
+    row: LabelledGraph
     graph: GraphFeatures
 
 
-def samples_of(rows: Sequence[Row]) -> list[Sample]:
+def samples_of(rows: Sequence[LabelledGraph]) -> list[GraphSample]:
     """Return the rows that counting does not decide, with features for the array of each. About 1 ms per row."""
     shapes = {spec: ArrayShape.of(array(spec)) for spec in {row.arch for row in rows}}
-    return [Sample(row=row, graph=of_row(row, shapes[row.arch])) for row in rows if row.decided != "bound"]
+    return [GraphSample(row=row, graph=of_row(row, shapes[row.arch])) for row in rows if row.decided != "bound"]
 
 
-def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Sample]]:
+def folds_of(samples: Sequence[GraphSample], folds: int, seed: int) -> list[list[GraphSample]]:
     """Return the samples by fold; a family, and all parts of a kernel, are in one fold only, whatever the array.
 
     Groups of the main array are shuffled and dealt out, further ones go by their number: which other arrays there are
@@ -86,19 +86,21 @@ def folds_of(samples: Sequence[Sample], folds: int, seed: int) -> list[list[Samp
     groups = sorted({group_of(sample.row.family) for sample in samples if is_main(sample.row)})
     random.Random(seed).shuffle(groups)
     home = {group: k % folds for k, group in enumerate(groups)}
-    by_fold: list[list[Sample]] = [[] for _ in range(folds)]
+    by_fold: list[list[GraphSample]] = [[] for _ in range(folds)]
     for sample in samples:
         group = group_of(sample.row.family)
         by_fold[home.get(group, zlib.crc32(group.encode()) % folds)].append(sample)
     return by_fold
 
 
-def asked_folds(samples: Sequence[Sample], settings: NetworkSettings, seed: int) -> list[list[Sample]]:
+def asked_folds(samples: Sequence[GraphSample], settings: NetworkSettings, seed: int) -> list[list[GraphSample]]:
     """The samples that a network is asked about, by the member that is trained without them."""
     return folds_of([s for s in samples if not s.graph.too_high], max(2, settings.members), seed + 1)
 
 
-def calibrated(network: Network, samples: Sequence[Sample], settings: NetworkSettings, seed: int) -> Network:
+def calibrate_network(
+    network: WidthNetwork, samples: Sequence[GraphSample], settings: NetworkSettings, seed: int
+) -> WidthNetwork:
     """Return a network with calibration and threshold from what each member says of the samples it was not trained on.
 
     ``samples``, ``settings`` and ``seed`` are those that it was trained with.
@@ -116,28 +118,29 @@ def calibrated(network: Network, samples: Sequence[Sample], settings: NetworkSet
     return replace(network, scale=scale, shift=shift, threshold=threshold(probabilities, truths, settings.most_false))
 
 
-def judge_network(network: Network, samples: Sequence[Sample]) -> list[Judged]:
+def judge_network(network: WidthNetwork, samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what our network predicts for samples, also on arrays outside those it was trained for."""
     judged = []
     for sample in samples:
         width, probability = network.judge(sample.graph)
         judged.append(
-            Judged(actual=sample.row.width, predicted=width, probability=probability, proved=sample.graph.too_high)
+            JudgedWidth(actual=sample.row.width, predicted=width, probability=probability, proved=sample.graph.too_high)
         )
     return judged
 
 
-def judge_bound(samples: Sequence[Sample]) -> list[Judged]:
+def judge_bound(samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what counting alone predicts for samples that it does not decide: they map, at the bound."""
     return [
-        Judged(actual=sample.row.width, predicted=sample.row.bound, proved=sample.graph.too_high) for sample in samples
+        JudgedWidth(actual=sample.row.width, predicted=sample.row.bound, proved=sample.graph.too_high)
+        for sample in samples
     ]
 
 
-def judge_rows(samples: Sequence[Sample]) -> list[Judged]:
+def judge_rows(samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what counting and the rows that ops need predict together, without any learning."""
     return [
-        Judged(
+        JudgedWidth(
             actual=s.row.width,
             predicted=None if s.graph.too_high else max(s.row.bound, s.graph.least_columns),
             proved=s.graph.too_high,

@@ -23,16 +23,16 @@ from torch.nn import functional
 from gridloom.learn.boosted import Forest, ForestSettings, grow
 from gridloom.targets.rows.learned.checkpoints import Checkpoints
 from gridloom.targets.rows.learned.features import GLOBAL_FEATURES
-from gridloom.targets.rows.learned.inference import EXCESS, Network
-from gridloom.targets.rows.learned.metrics import Judged
+from gridloom.targets.rows.learned.inference import EXCESS, WidthNetwork
+from gridloom.targets.rows.learned.metrics import JudgedWidth
 from gridloom.targets.rows.learned.samples import (
     DgcnnSettings,
     FitSettings,
+    GraphSample,
     MemberSettings,
     NetworkSettings,
-    Sample,
     asked_folds,
-    calibrated,
+    calibrate_network,
 )
 from gridloom.targets.rows.learned.torch_models import Dgcnn, MessagePassing, batch_of, published_nodes
 
@@ -43,8 +43,8 @@ Over = Callable[[], bool]
 
 
 def train_network(
-    samples: Sequence[Sample], settings: NetworkSettings, seed: int, over: Over, kept: Checkpoints | None = None
-) -> Network:
+    samples: Sequence[GraphSample], settings: NetworkSettings, seed: int, over: Over, kept: Checkpoints | None = None
+) -> WidthNetwork:
     """Train the members, each without a share of the families; their predictions for those calibrate them together.
 
     Graphs that the rows prove not to fit are not trained on, since the network is never asked about them. Samples of
@@ -60,7 +60,7 @@ def train_network(
     folds = asked_folds(samples, settings, seed)
     shapes = {sample.graph.shape for sample in samples}
     trained = partial(
-        Network,
+        WidthNetwork,
         rows=(min(shape.rows for shape in shapes), max(shape.rows for shape in shapes)),
         columns=max(shape.cols for shape in shapes),
     )
@@ -70,10 +70,10 @@ def train_network(
         train = partial(_train_member, rest, settings, seed * 100 + k, over)
         members.append(kept.arrays(f"own-{k}", train))
         forests.append(_grow_forest(rest, seed * 100 + k))
-    return calibrated(trained(members=tuple(members), forests=tuple(forests)), samples, settings, seed)
+    return calibrate_network(trained(members=tuple(members), forests=tuple(forests)), samples, settings, seed)
 
 
-def _grow_forest(samples: Sequence[Sample], seed: int) -> Forest:
+def _grow_forest(samples: Sequence[GraphSample], seed: int) -> Forest:
     """The trees of one member: does a graph map on the columns of its array?"""
     rows = np.stack([sample.graph.global_features for sample in samples])
     answers = np.array([sample.row.width is not None for sample in samples], dtype=np.int64)
@@ -81,7 +81,7 @@ def _grow_forest(samples: Sequence[Sample], seed: int) -> Forest:
 
 
 def _train_member(
-    samples: Sequence[Sample], settings: MemberSettings, seed: int, over: Over
+    samples: Sequence[GraphSample], settings: MemberSettings, seed: int, over: Over
 ) -> dict[str, NDArray[np.float32]]:
     """Train one member and return its parameters by the names that inference reads.
 
@@ -92,7 +92,7 @@ def _train_member(
     model = MessagePassing(settings.width, settings.layers, settings.hidden, settings.dropout)
     model.standardise(torch.from_numpy(np.stack([sample.graph.global_features for sample in samples])))
 
-    def loss(chosen: Sequence[Sample]) -> Tensor:
+    def loss(chosen: Sequence[GraphSample]) -> Tensor:
         columns = [_columns(sample, rng) for sample in chosen]
         out = model(batch_of([sample.graph for sample in chosen], columns))
         fits = [
@@ -111,7 +111,7 @@ def _train_member(
     return {key: value.detach().numpy().astype(np.float32) for key, value in model.state_dict().items()}
 
 
-def _columns(sample: Sample, rng: random.Random) -> int:
+def _columns(sample: GraphSample, rng: random.Random) -> int:
     """How many columns to ask about: mostly all of them, sometimes fewer, for which the label is known as well."""
     most = sample.graph.shape.cols
     if rng.random() < 0.75 or sample.row.bound >= most:
@@ -121,8 +121,8 @@ def _columns(sample: Sample, rng: random.Random) -> int:
 
 def _fit(
     model: nn.Module,
-    samples: Sequence[Sample],
-    loss: Callable[[Sequence[Sample]], Tensor],
+    samples: Sequence[GraphSample],
+    loss: Callable[[Sequence[GraphSample]], Tensor],
     settings: FitSettings,
     rng: random.Random,
     over: Over,
@@ -158,12 +158,12 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, seed: int, over: Over) -> Dgcnn:
+def train_dgcnn(samples: Sequence[GraphSample], settings: DgcnnSettings, cols: int, seed: int, over: Over) -> Dgcnn:
     """Train DGCNN on W + 1 labels: the widths, and 0 for graphs that do not map."""
     torch.manual_seed(seed)
     model = Dgcnn(cols + 1, settings.channels, settings.layers, settings.kept, settings.dropout)
 
-    def loss(chosen: Sequence[Sample]) -> Tensor:
+    def loss(chosen: Sequence[GraphSample]) -> Tensor:
         graphs = [sample.graph for sample in chosen]
         out = model(published_nodes(graphs), batch_of(graphs))
         return functional.cross_entropy(out, torch.tensor([sample.row.width or 0 for sample in chosen]))
@@ -172,7 +172,7 @@ def train_dgcnn(samples: Sequence[Sample], settings: DgcnnSettings, cols: int, s
     return model
 
 
-def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judged]:
+def judge_dgcnn(model: Dgcnn, samples: Sequence[GraphSample], cols: int) -> list[JudgedWidth]:
     """Return what DGCNN predicts for samples, together with the bound, as published.
 
     A predicted width below the bound is raised to it, one above the array's columns counts as 'not mappable'.
@@ -186,5 +186,5 @@ def judge_dgcnn(model: Dgcnn, samples: Sequence[Sample], cols: int) -> list[Judg
             for sample, label in zip(chosen, labels, strict=True):
                 width = max(label, sample.row.bound) if label else None
                 told = width if width and width <= cols else None
-                judged.append(Judged(actual=sample.row.width, predicted=told, proved=sample.graph.too_high))
+                judged.append(JudgedWidth(actual=sample.row.width, predicted=told, proved=sample.graph.too_high))
     return judged

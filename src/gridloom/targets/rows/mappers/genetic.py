@@ -34,17 +34,17 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, install_hint
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.rows.mappers.mapping import Layout, layout_of, to_failure, to_mapping
+from gridloom.targets.rows.mappers.mapping import RowLayout, layout_of, to_failure, to_mapping
 from gridloom.targets.rows.mappers.power import operation
 from gridloom.targets.rows.mappers.problem import OP, RowArray, RowGraph, check_rows, flatten, restrict
 from gridloom.targets.rows.mappers.screening import screen, width_bound
 from gridloom.targets.rows.mappers.search import blank_state
 
 if TYPE_CHECKING:
-    from gridloom.targets.rows.mappers.kernel import Graph, State
+    from gridloom.targets.rows.mappers.kernel import RowKernelGraph, RowState
 
 # Individuals that a job evaluates: enough to be worth a thread, and fixed so that workers do not change the result.
 _CHUNK = 25
@@ -121,7 +121,7 @@ def genetic(dfg: Dfg, arch: Arch, config: GeneticConfig, budget: Budget) -> Mapp
     ``genetic``; OptionError for another kind of array.
     """
     _selection()
-    refuse_unsuited("genetic", dfg, arch)
+    check_suits("genetic", dfg, arch)
     clock = budget.start()
     check_rows(arch)
     graph = flatten(dfg, arch)
@@ -206,20 +206,20 @@ class _Evolution:
             self.arrays[highest] = restrict(self.arch, self.arch.cols, [int(k < highest) for k in range(self.length)])
         return self.arrays[highest]
 
-    def _kernel_graph(self) -> Graph:
+    def _kernel_graph(self) -> RowKernelGraph:
         """The graph as the kernels take it; the router does not read what may move, so that is left empty."""
-        from gridloom.targets.rows.mappers.kernel import Graph
+        from gridloom.targets.rows.mappers.kernel import RowKernelGraph
 
         graph = self.graph
         none = np.zeros(0, dtype=np.int32)
         allowed = np.zeros((1, 1), dtype=np.uint8)
-        return Graph(graph.source, graph.target, graph.operand, graph.group, *graph.touch, none, allowed)
+        return RowKernelGraph(graph.source, graph.target, graph.operand, graph.group, *graph.touch, none, allowed)
 
-    def _blank(self, array: RowArray) -> State:
+    def _blank(self, array: RowArray) -> RowState:
         """A state that fits the array, for one evaluation or several in turn."""
         return blank_state(self.graph, array)
 
-    def _evaluate(self, place: Int32s, array: RowArray, state: State) -> tuple[int, int, int, int]:
+    def _evaluate(self, place: Int32s, array: RowArray, state: RowState) -> tuple[int, int, int, int]:
         """(conflicts, wire length, width, op width) of a placement.
 
         The ports are written into ``place`` and the routes into ``state``.
@@ -231,12 +231,12 @@ class _Evolution:
         conflicts, wire, columns, op_columns = figures.tolist()
         return conflicts, wire, columns, op_columns
 
-    def _evaluate_chunk(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
+    def _evaluate_chunk(self, genes: Sequence[tuple[Int32s, list[int]]], clock: SearchClock) -> list[_Individual]:
         """The individuals of some genes, one after the other in one thread; fewer when the clock stops them.
 
         Each objective has 1000 per conflict added, so that no valid individual is dominated by one that is not.
         """
-        state: State | None = None
+        state: RowState | None = None
         done = []
         for place, bits in genes:
             if clock.stop[0]:
@@ -255,12 +255,12 @@ class _Evolution:
             done.append(_Individual(place, bits, figures, fitness))
         return done
 
-    def _operation(self, place: Int32s, bits: list[int], array: RowArray, state: State) -> tuple[float, float]:
+    def _operation(self, place: Int32s, bits: list[int], array: RowArray, state: RowState) -> tuple[float, float]:
         """Power and slack of a valid individual under its own pipeline bits."""
         found = operation(self.graph, array, place, state.route, state.length, bits, self.config.period)
         return found.power, found.slack
 
-    def evaluated(self, genes: Sequence[tuple[Int32s, list[int]]], clock: Clock) -> list[_Individual]:
+    def evaluated(self, genes: Sequence[tuple[Int32s, list[int]]], clock: SearchClock) -> list[_Individual]:
         """The individuals of some genes, evaluated in parallel; fewer when time is up. Each counts as a move.
 
         The arrays are built first, since threads share the table of arrays. Genes whose array there is no time for are
@@ -287,7 +287,7 @@ class _Evolution:
         # The result is built and routed once more: that much of a time limit is kept for it.
         self.last = 1.2 * (time.monotonic() - began)
 
-    def layout(self, best: _Individual) -> Layout:
+    def layout(self, best: _Individual) -> RowLayout:
         """The layout of an individual: it is routed once more, under its own bits."""
         array = restrict(self.arch, self.arch.cols, best.bits)
         state = self._blank(array)
@@ -296,7 +296,7 @@ class _Evolution:
 
     # -- generations --------------------------------------------------------------------------------------------------
 
-    def best(self, clock: Clock) -> _Individual:
+    def best(self, clock: SearchClock) -> _Individual:
         """The best individual of all generations; one that counts as not valid where there was no time for any."""
         config = self.config
         population = self.evaluated(self._drawn(config.population, clock), clock)
@@ -319,7 +319,7 @@ class _Evolution:
                 break
         return best
 
-    def _drawn(self, count: int, clock: Clock) -> list[tuple[Int32s, list[int]]]:
+    def _drawn(self, count: int, clock: SearchClock) -> list[tuple[Int32s, list[int]]]:
         """Random genes; fewer when time is up."""
         genes: list[tuple[Int32s, list[int]]] = []
         while len(genes) < count and not (genes and clock.over()):

@@ -11,12 +11,12 @@ import numpy as np
 
 from gridloom.jit import borrowing, copy_row, kernel
 from gridloom.search.arrays import Int32s
-from gridloom.targets.rows.mappers.kernel import Graph, State, connect, rip_up
-from gridloom.targets.rows.mappers.problem import LOAD, OP, STORE, Rows
+from gridloom.targets.rows.mappers.kernel import RowKernelGraph, RowState, connect, rip_up
+from gridloom.targets.rows.mappers.problem import LOAD, OP, STORE, RowTables
 
 
 @borrowing
-def _clear(state: State) -> None:
+def _clear(state: RowState) -> None:
     """Empty a state for the next individual; all but ``place``, which is overwritten as a whole."""
     state.occupant[:] = -1
     state.length[:] = 0
@@ -28,7 +28,7 @@ def _clear(state: State) -> None:
 
 
 @borrowing
-def _in_conflict(e: int, state: State) -> bool:
+def _in_conflict(e: int, state: RowState) -> bool:
     """True when edge e shares a resource with another signal or has no route."""
     for k in range(state.length[e]):
         if state.used[state.route[e, k]] > 1:
@@ -37,7 +37,7 @@ def _in_conflict(e: int, state: State) -> bool:
 
 
 @borrowing
-def _assign_ports(graph: Graph, rows: Rows, place: Int32s, state: State) -> None:
+def _assign_ports(graph: RowKernelGraph, rows: RowTables, place: Int32s, state: RowState) -> None:
     """Give every input and output the free port nearest to the mean column of its neighbours, in the order of nodes."""
     for a in range(len(graph.group)):
         if place[a] >= 0 or (graph.group[a] != LOAD and graph.group[a] != STORE):
@@ -53,7 +53,7 @@ def _assign_ports(graph: Graph, rows: Rows, place: Int32s, state: State) -> None
 
 
 @borrowing
-def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Int32s, state: State) -> None:
+def _nearest(a: int, wanted: float, graph: RowKernelGraph, rows: RowTables, place: Int32s, state: RowState) -> None:
     """Put node a on the free port whose column is nearest to ``wanted``; of two equally near ones, the western.
 
     Screening has made sure that there is a free port.
@@ -68,7 +68,9 @@ def _nearest(a: int, wanted: float, graph: Graph, rows: Rows, place: Int32s, sta
 
 
 @kernel
-def evaluate(graph: Graph, rows: Rows, place: Int32s, column: Int32s, turns: int, price: float, state: State) -> Int32s:
+def evaluate(
+    graph: RowKernelGraph, rows: RowTables, place: Int32s, column: Int32s, turns: int, price: float, state: RowState
+) -> Int32s:
     """Route a placement of ops: (conflicts and missing routes, wire length, width, op width).
 
     Ports (-1 in ``place``) are chosen here and written there. ``turns`` times, the edges in conflict are ripped up and
@@ -102,7 +104,7 @@ def evaluate(graph: Graph, rows: Rows, place: Int32s, column: Int32s, turns: int
 
 
 @borrowing
-def _wire_length(rows: Rows, state: State) -> int:
+def _wire_length(rows: RowTables, state: RowState) -> int:
     """Switches, links and ALUs that signals pass through; a resource that n signals share counts n times."""
     length = 0
     for r in range(len(state.used)):
@@ -112,7 +114,7 @@ def _wire_length(rows: Rows, state: State) -> int:
 
 
 @borrowing
-def _widths(graph: Graph, rows: Rows, place: Int32s, column: Int32s, state: State) -> tuple[int, int]:
+def _widths(graph: RowKernelGraph, rows: RowTables, place: Int32s, column: Int32s, state: RowState) -> tuple[int, int]:
     """Columns of everything that is used, and of ops alone, both from the first to the last one in use."""
     low, high, op_low, op_high = 1 << 20, -1, 1 << 20, -1
     for a in range(len(place)):

@@ -25,7 +25,7 @@ import numpy as np
 
 from gridloom.jit import borrowing, copy_row, copy_table, kernel
 from gridloom.search.arrays import Float64s, Int16s, Int32s, Int64s, Uint8s
-from gridloom.targets.rows.mappers.problem import CONST, OP, STORE, Rows
+from gridloom.targets.rows.mappers.problem import CONST, OP, STORE, RowTables
 
 # Numbers of edges are 64 bits wide wherever they are passed on: one type of argument, one compilation.
 
@@ -44,7 +44,7 @@ _EXCHANGES = 0.1
 _EMPTY: Any = np.int64(0)
 
 
-class Graph(NamedTuple):
+class RowKernelGraph(NamedTuple):
     """Nodes and edges as the kernels read them; ``RowGraph`` says what the first four arrays hold."""
 
     source: Int32s
@@ -60,7 +60,7 @@ class Graph(NamedTuple):
     allowed: Uint8s
 
 
-class State(NamedTuple):
+class RowState(NamedTuple):
     """A placement with all its routes, and the counts that follow from them.
 
     ``blank`` makes one. The kernels change it in place; scalars are arrays of one element for that reason.
@@ -89,7 +89,7 @@ class State(NamedTuple):
     back: Int32s
 
 
-class Schedule(NamedTuple):
+class RowSchedule(NamedTuple):
     """Temperatures and prices from first to last, both geometric, and what a conflict adds to a resource's history.
 
     ``moves`` is the number of moves per temperature, ``step`` the addition to the history for each signal too many,
@@ -106,7 +106,7 @@ class Schedule(NamedTuple):
 
 
 @borrowing
-def _commit(e: int, n: int, rows: Rows, state: State, price: float) -> float:
+def _commit(e: int, n: int, rows: RowTables, state: RowState, price: float) -> float:
     """Take the resources of edge e for signal n; returns what that adds to the cost of the state.
 
     Only a resource that is new to the signal costs something. An edge without a route costs its ``miss``.
@@ -130,7 +130,7 @@ def _commit(e: int, n: int, rows: Rows, state: State, price: float) -> float:
 
 
 @borrowing
-def rip_up(e: int, n: int, rows: Rows, state: State, price: float) -> float:
+def rip_up(e: int, n: int, rows: RowTables, state: RowState, price: float) -> float:
     """Release the resources of edge e of signal n; returns what that takes off the cost of the state.
 
     The exact inverse of ``_commit`` at the same price. The route itself stays in ``state.route``.
@@ -154,7 +154,9 @@ def rip_up(e: int, n: int, rows: Rows, state: State, price: float) -> float:
 
 
 @borrowing
-def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float) -> None:
+def _sweep(
+    n: int, first: int, sink: int, goal: int, rows: RowTables, state: RowState, price: float, limit: float
+) -> None:
     """Relax every arc between ``first`` and ``sink``; numbers are topological, so once is enough.
 
     Resources whose cost so far exceeds ``limit`` are not followed, nor those from which the goal tile cannot be
@@ -184,7 +186,7 @@ def _sweep(n: int, first: int, sink: int, goal: int, rows: Rows, state: State, p
 
 @borrowing
 def _route(
-    e: int, n: int, root: int, sink: int, goal: int, rows: Rows, state: State, price: float, limit: float
+    e: int, n: int, root: int, sink: int, goal: int, rows: RowTables, state: RowState, price: float, limit: float
 ) -> bool:
     """Find the cheapest route of edge e from ``root`` (-1: any constant register) to ``sink`` on tile ``goal``.
 
@@ -224,7 +226,7 @@ def _route(
 
 
 @borrowing
-def _find(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> bool:
+def _find(e: int, graph: RowKernelGraph, rows: RowTables, state: RowState, price: float, limit: float) -> bool:
     """Route edge e between the tiles of its ends at a cost of at most ``limit``; True when there is such a route.
 
     A constant starts at its forced register, where a move exchanges two, or at whichever is cheapest.
@@ -240,7 +242,7 @@ def _find(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: f
 
 
 @borrowing
-def _price_without_route(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
+def _price_without_route(e: int, graph: RowKernelGraph, rows: RowTables, state: RowState, price: float) -> float:
     """The cost of having no route for edge e: it grows with the rows that its reader sits below its producer.
 
     The gradient leads a reader upwards, where a constant penalty would leave the annealer without direction.
@@ -253,7 +255,7 @@ def _price_without_route(e: int, graph: Graph, rows: Rows, state: State, price: 
 
 
 @borrowing
-def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> float:
+def connect(e: int, graph: RowKernelGraph, rows: RowTables, state: RowState, price: float) -> float:
     """Route edge e between the tiles of its ends and commit it; returns its cost, with or without a route."""
     if not _find(e, graph, rows, state, price, _LARGE):
         state.miss[e] = _price_without_route(e, graph, rows, state, price)
@@ -261,7 +263,9 @@ def connect(e: int, graph: Graph, rows: Rows, state: State, price: float) -> flo
 
 
 @borrowing
-def _connect_within(e: int, graph: Graph, rows: Rows, state: State, price: float, limit: float) -> float:
+def _connect_within(
+    e: int, graph: RowKernelGraph, rows: RowTables, state: RowState, price: float, limit: float
+) -> float:
     """``connect`` where that costs at most ``limit``; else nothing is committed and the result is above the limit.
 
     The bounded search is tried first. When it fails, having no route at all may still be affordable, but only if no
@@ -276,7 +280,7 @@ def _connect_within(e: int, graph: Graph, rows: Rows, state: State, price: float
 
 
 @borrowing
-def _edges_through(r: int, state: State, mark: Uint8s, edges: Int64s, count: int) -> int:
+def _edges_through(r: int, state: RowState, mark: Uint8s, edges: Int64s, count: int) -> int:
     """Add the edges whose routes use resource r to a list; returns its new length. Edges with a mark are left out."""
     for e in range(len(state.length)):
         if mark[e]:
@@ -291,7 +295,7 @@ def _edges_through(r: int, state: State, mark: Uint8s, edges: Int64s, count: int
 
 
 @borrowing
-def _edges_of(a: int, graph: Graph, mark: Uint8s, edges: Int64s, count: int) -> int:
+def _edges_of(a: int, graph: RowKernelGraph, mark: Uint8s, edges: Int64s, count: int) -> int:
     """Add the edges of node a to a list; returns its new length. Edges with a mark are left out."""
     for k in range(graph.touch_at[a], graph.touch_at[a + 1]):
         e = graph.touch[k]
@@ -303,7 +307,7 @@ def _edges_of(a: int, graph: Graph, mark: Uint8s, edges: Int64s, count: int) -> 
 
 
 @borrowing
-def _neighbour(a: int, graph: Graph) -> tuple[int, int]:
+def _neighbour(a: int, graph: RowKernelGraph) -> tuple[int, int]:
     """A random node with an edge to or from node a, and 1 when it is the producer, else -1.
 
     (-1, 0) when a has no edge, or when the neighbour is a constant, which has no tile.
@@ -317,7 +321,7 @@ def _neighbour(a: int, graph: Graph) -> tuple[int, int]:
 
 
 @borrowing
-def _port_to_try(a: int, graph: Graph, rows: Rows, state: State) -> int:
+def _port_to_try(a: int, graph: RowKernelGraph, rows: RowTables, state: RowState) -> int:
     """A port for node a: half of the time one within a column of a random neighbour, else any; -1: there is none."""
     line = rows.ports[graph.group[a] - 1]
     if np.random.random() < 0.5:
@@ -329,7 +333,7 @@ def _port_to_try(a: int, graph: Graph, rows: Rows, state: State) -> int:
 
 
 @borrowing
-def _tile_to_try(a: int, limit: int, graph: Graph, rows: Rows, state: State) -> int:
+def _tile_to_try(a: int, limit: int, graph: RowKernelGraph, rows: RowTables, state: RowState) -> int:
     """A PE for node a: one that a neighbour reaches in a step or two, or any within ``limit``; -1: there is none.
 
     Of six equally likely steps from a producer, three go up a row and two go up two rows, each to a column at most one
@@ -353,7 +357,7 @@ def _tile_to_try(a: int, limit: int, graph: Graph, rows: Rows, state: State) -> 
 
 
 @borrowing
-def _contested(state: State) -> int:
+def _contested(state: RowState) -> int:
     """A resource that several signals have, met on one of twelve random edges; -1: none was met."""
     for _ in range(12 if len(state.length) else 0):
         e = np.random.randint(len(state.length))
@@ -364,7 +368,7 @@ def _contested(state: State) -> int:
 
 
 @borrowing
-def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Uint8s, edges: Int64s) -> int:
+def _exchange_registers(graph: RowKernelGraph, rows: RowTables, state: RowState, mark: Uint8s, edges: Int64s) -> int:
     """List the edges that read one of two constant registers, each to be routed from the other one; returns how many.
 
     Without this move two constants that sit in each other's best register would have to pass through a conflict.
@@ -386,7 +390,7 @@ def _exchange_registers(graph: Graph, rows: Rows, state: State, mark: Uint8s, ed
 
 
 @borrowing
-def _exchange(a: int, there: int, state: State) -> None:
+def _exchange(a: int, there: int, state: RowState) -> None:
     """Node a goes to tile ``there``; the node that sits there, if any, takes its tile. It is its own inverse."""
     here = state.place[a]
     b = state.occupant[there]
@@ -398,7 +402,9 @@ def _exchange(a: int, there: int, state: State) -> None:
 
 
 @borrowing
-def _propose(limit: int, graph: Graph, rows: Rows, state: State, mark: Uint8s, edges: Int64s) -> tuple[int, int, int]:
+def _propose(
+    limit: int, graph: RowKernelGraph, rows: RowTables, state: RowState, mark: Uint8s, edges: Int64s
+) -> tuple[int, int, int]:
     """(node, tile, number of edges to route anew) of a random move; node -1: nothing changes its place.
 
     The edges are listed in ``edges`` and marked. A share of the moves reroutes what meets at a contested resource, in
@@ -442,10 +448,10 @@ def _move(
     limit: int,
     heat: float,
     price: float,
-    graph: Graph,
-    rows: Rows,
-    state: State,
-    old: State,
+    graph: RowKernelGraph,
+    rows: RowTables,
+    state: RowState,
+    old: RowState,
     mark: Uint8s,
     edges: Int64s,
 ) -> bool:
@@ -496,9 +502,9 @@ def _move(
 
 
 @kernel
-def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> State:
+def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> RowState:
     """A state with nothing placed and nothing routed. ``longest`` is the most resources that a route may have."""
-    return State(
+    return RowState(
         np.full(nodes, -1, dtype=np.int32),
         np.full(tiles, -1, dtype=np.int32),
         np.zeros((edges, longest), dtype=np.int32),
@@ -517,11 +523,11 @@ def blank(nodes: int, tiles: int, edges: int, resources: int, longest: int) -> S
 
 @kernel
 def anneal(
-    graph: Graph,
-    rows: Rows,
-    schedule: Schedule,
+    graph: RowKernelGraph,
+    rows: RowTables,
+    schedule: RowSchedule,
     place: Int32s,
-    kept: State,
+    kept: RowState,
     polish: bool,
     seed: int,
     stop: Uint8s,

@@ -1,6 +1,6 @@
 """From a search on rows back to names: the Mapping of a legal state, and the pipeline bits that it can take.
 
-A search leaves a :class:`Layout`, which speaks in numbers of its
+A search leaves a :class:`RowLayout`, which speaks in numbers of its
 :class:`~gridloom.targets.rows.mappers.problem.RowArray`.
 ``to_mapping`` makes a tree of each signal (two routes of a signal may meet again after they parted, which the kernels
 do not forbid), gives constants one instance for each register they use, and reads the cycle of everything off the
@@ -23,14 +23,14 @@ from gridloom.search.placements import no_place_left
 from gridloom.targets.rows.mappers.problem import CONST, RowArray, RowGraph, crossed_rows, feeds_operands, timed_arcs
 
 if TYPE_CHECKING:
-    from gridloom.targets.rows.mappers.kernel import State
+    from gridloom.targets.rows.mappers.kernel import RowState
 
 # Congested resources that a failure names.
 _NAMED = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Layout:
+class RowLayout:
     """A state of the search: where nodes sit and which resources each edge takes, as numbers of its RowArray.
 
     It is a snapshot, legal or not; ``layout_of`` makes it from a kernel's state.
@@ -62,9 +62,9 @@ class Layout:
         return [int(r) for r in self.array.resource[numbers]]
 
 
-def layout_of(array: RowArray, state: State, conflicts: int, wire: float, moves: int) -> Layout:
+def layout_of(array: RowArray, state: RowState, conflicts: int, wire: float, moves: int) -> RowLayout:
     """The layout that a kernel left in its state. It shares the arrays of the state, all but ``used``."""
-    return Layout(
+    return RowLayout(
         array=array,
         place=state.place,
         route=state.route,
@@ -76,7 +76,7 @@ def layout_of(array: RowArray, state: State, conflicts: int, wire: float, moves:
     )
 
 
-def to_mapping(graph: RowGraph, layout: Layout, pipeline: str, provenance: MappingABC[str, Any]) -> Mapping:
+def to_mapping(graph: RowGraph, layout: RowLayout, pipeline: str, provenance: MappingABC[str, Any]) -> Mapping:
     """The mapping of a legal layout, with II 1. Linear in the length of the routes.
 
     ``pipeline`` ``auto`` switches on every row boundary that the routes allow; otherwise the pipeline bits are those of
@@ -106,7 +106,7 @@ def to_mapping(graph: RowGraph, layout: Layout, pipeline: str, provenance: Mappi
     )
 
 
-def _trees(graph: RowGraph, layout: Layout) -> list[list[int]]:
+def _trees(graph: RowGraph, layout: RowLayout) -> list[list[int]]:
     """The path of each edge, with one driver for each resource of a signal: where routes meet, the first one holds.
 
     A later route that enters a resource of its signal by another arc is led back to the source along the first route,
@@ -129,7 +129,7 @@ def _trees(graph: RowGraph, layout: Layout) -> list[list[int]]:
 
 
 def _instances(
-    graph: RowGraph, layout: Layout, paths: list[list[int]], stage: Int32s
+    graph: RowGraph, layout: RowLayout, paths: list[list[int]], stage: Int32s
 ) -> tuple[list[Instance], dict[tuple[int, int], int]]:
     """The instances, and which copy of a constant (by node number and register) a constant register holds.
 
@@ -188,7 +188,7 @@ def _switched_on(
     return settings, stage
 
 
-def to_failure(graph: RowGraph, layout: Layout | None, width: int) -> Failure:
+def to_failure(graph: RowGraph, layout: RowLayout | None, width: int) -> Failure:
     """Why the best layout is no mapping: the number of its conflicts, and the most contested resources by name.
 
     Without a layout, nothing was tried before the time was up, and the failure says so.

@@ -44,7 +44,7 @@ _REGISTER_LEAKAGE: Final = 0.01187746e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class OperatingPoint:
     """Power in mW and slack in ns of a mapping at a clock period."""
 
     power: float
@@ -62,7 +62,7 @@ class _Node:
 
 def operation(
     graph: RowGraph, array: RowArray, place: Int32s, route: Int32s, length: Int32s, bits: Sequence[int], period: float
-) -> Operation:
+) -> OperatingPoint:
     """Return power and slack of routed edges; ``bits`` are the pipeline registers that are on, ``period`` is in ns."""
     arch, rows = array.arch, array.rows
     before, ops = _used(graph, array, place, route, length)
@@ -103,7 +103,9 @@ def operation(
     )
     energy = _ENERGY * total + _REGISTER_ENERGY * sum(bits)
     pes = sum(tile.kind == "pe" for tile in arch.tiles)
-    return Operation(power=energy / period + _LEAKAGE * pes + _REGISTER_LEAKAGE * len(bits), slack=period - longest)
+    return OperatingPoint(
+        power=energy / period + _LEAKAGE * pes + _REGISTER_LEAKAGE * len(bits), slack=period - longest
+    )
 
 
 def _used(

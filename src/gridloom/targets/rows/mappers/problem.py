@@ -38,7 +38,7 @@ _GROUP = {"load": LOAD, "store": STORE, "const": CONST}
 _BASE = {Kind.SWITCH: 1.0, Kind.LINK: 1.0, Kind.FU: 1.5, Kind.CONST: 0.5}
 
 
-class Rows(NamedTuple):
+class RowTables(NamedTuple):
     """The first columns of an array as the kernels read them: arcs, prices and places as flat arrays.
 
     A NamedTuple of arrays, since numba passes one to compiled code without a copy. Everything that is indexed by a
@@ -84,7 +84,7 @@ class RowArray:
     #: The cycle in which each resource of the array (not: number) carries its value.
     stage: Int32s
     #: What the kernels read.
-    rows: Rows
+    rows: RowTables
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,7 +186,7 @@ def restrict(arch: Arch, width: int, bits: Sequence[int]) -> RowArray:
         settings=settings,
         resource=order,
         stage=stage,
-        rows=Rows(
+        rows=RowTables(
             succ_at=succ_at,
             succ=np.ascontiguousarray(ends[:, 1]),
             owner=np.where(kind == Kind.FU, tile, -1).astype(np.int32),

@@ -10,7 +10,7 @@ from gridloom.archs.model import Arch
 from gridloom.mapping.model import Failure, as_proof
 from gridloom.targets.rows.bounds import (
     RegisterDemand,
-    columns_needed,
+    count_columns,
     heard_in_row,
     register_rows,
     row_windows,
@@ -33,11 +33,11 @@ def screen(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
     None does not mean that it fits.
     """
     return as_proof(
-        counted(graph, arch, columns) or too_high(graph, arch, columns) or _low_constants(graph, arch, columns)
+        screen_by_counts(graph, arch, columns) or too_high(graph, arch, columns) or _low_constants(graph, arch, columns)
     )
 
 
-def counted(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
+def screen_by_counts(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
     """Why the graph cannot be mapped on so many columns, where its kinds of edges and ops or their number show it."""
     return _unknown_edge(graph, arch) or _missing_class(graph, arch) or _short(graph, arch, columns)
 
@@ -52,7 +52,7 @@ def too_high(graph: RowGraph, arch: Arch, columns: int) -> Failure | None:
     if heard is None:
         return None
     lowest = _lowest_rows(graph, heard)
-    needed = columns_needed(lowest, arch.rows)
+    needed = count_columns(lowest, arch.rows)
     if needed is not None and needed <= columns:
         return None
     levers = ("parts: gridloom partition", "a larger array")
@@ -95,7 +95,7 @@ def low_constants(graph: RowGraph, arch: Arch, columns: int) -> RegisterDemand |
 def columns_by_rows(graph: RowGraph, arch: Arch) -> int | None:
     """The fewest columns that the lowest row of every op allows; None: the rows do not suffice on any number."""
     heard = heard_in_row(arch)
-    return 1 if heard is None else columns_needed(_lowest_rows(graph, heard), arch.rows)
+    return 1 if heard is None else count_columns(_lowest_rows(graph, heard), arch.rows)
 
 
 def _lowest_rows(graph: RowGraph, heard: int) -> list[int]:
@@ -187,7 +187,7 @@ def _too_many(constraint: str, found: int, bound: str) -> Failure:
     return Failure(constraint=constraint, demand=f"{found} {constraint}", bound=bound, levers=levers)
 
 
-def misplaced(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
+def find_misplaced_pin(graph: RowGraph, arch: Arch, pinned: dict[int, int], columns: int) -> Failure | None:
     """A failure for the first pinned node whose tile cannot run it or is outside the columns; None: all of them fit."""
     for n, tile in pinned.items():
         name = graph.dfg.nodes[graph.nodes[n]].id

@@ -21,12 +21,12 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.targets.rows.bounds import heard_in_row, row_windows, upon
-from gridloom.targets.rows.mappers.mapping import Layout, layout_of
+from gridloom.targets.rows.mappers.mapping import RowLayout, layout_of
 from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, RowArray, RowGraph, restrict
-from gridloom.targets.rows.mappers.screening import columns_by_rows, counted, low_constants, width_bound
+from gridloom.targets.rows.mappers.screening import columns_by_rows, low_constants, screen_by_counts, width_bound
 
 if TYPE_CHECKING:
-    from gridloom.targets.rows.mappers.kernel import Graph, State
+    from gridloom.targets.rows.mappers.kernel import RowKernelGraph, RowState
 
 #: Temperatures of a start, whatever its moves.
 TEMPERATURES: Final = 100
@@ -122,18 +122,18 @@ class Starts:
         columns: int,
         seed: int,
         moves: int,
-        given: Layout | None,
+        given: RowLayout | None,
         stop: Uint8s,
         halt: Uint8s,
         heat: Heat | None = None,
-    ) -> Layout | None:
+    ) -> RowLayout | None:
         """One start, from a legal layout to shorten its wires or from a new placement.
 
         With ``given``, the temperatures begin at the cold end and the prices at the high one, so that the layout is
         refined and not melted. ``stop`` and ``halt`` end it early when another thread sets them; the result is None
         where that happens before the first move. Costs ``TEMPERATURES`` * ``moves`` moves at most.
         """
-        from gridloom.targets.rows.mappers.kernel import Schedule, anneal
+        from gridloom.targets.rows.mappers.kernel import RowSchedule, anneal
 
         array, heat = self.array(columns), heat or self.heat
         graph, rows = self._kernel_graph(array), array.rows
@@ -141,7 +141,7 @@ class Starts:
         ends = (heat.hot, heat.cold, heat.price_first, heat.price_last)
         if given is not None:
             ends = (heat.cold, heat.cold / 10, heat.price_last, 2 * heat.price_last)
-        schedule = Schedule(TEMPERATURES, moves, *ends, heat.history)
+        schedule = RowSchedule(TEMPERATURES, moves, *ends, heat.history)
         first = self.first_place(array, seed) if given is None else given.place
         if given is not None:
             kept.route[:], kept.length[:] = given.route, given.length
@@ -150,13 +150,13 @@ class Starts:
             return None
         return layout_of(array, kept, int(conflicts), float(wire), int(made))
 
-    def _kernel_graph(self, array: RowArray) -> Graph:
+    def _kernel_graph(self, array: RowArray) -> RowKernelGraph:
         """The graph as the kernels take it, with the nodes that may move and the tiles that each of them may have."""
-        from gridloom.targets.rows.mappers.kernel import Graph
+        from gridloom.targets.rows.mappers.kernel import RowKernelGraph
 
         graph = self.graph
         movable = [n for n in range(len(graph.nodes)) if graph.group[n] != CONST and n not in self.pinned]
-        return Graph(
+        return RowKernelGraph(
             graph.source,
             graph.target,
             graph.operand,
@@ -283,7 +283,7 @@ class Starts:
         return first, depth - 1 - tail
 
 
-def blank_state(graph: RowGraph, array: RowArray) -> State:
+def blank_state(graph: RowGraph, array: RowArray) -> RowState:
     """A state of the kernels with nothing placed and nothing routed, of the right size for a graph on an array.
 
     Routes may be as long as going up through ALUs, across and down again takes.
@@ -320,7 +320,7 @@ class Narrowest:
     #: Moves over all starts.
     moves: int = 0
     #: The mapping found, or the best try.
-    layout: Layout | None = None
+    layout: RowLayout | None = None
 
 
 def narrowest(
@@ -347,7 +347,7 @@ def narrowest(
     """
     graph, arch = starts.graph, starts.arch
     bound = max(width_bound(graph, arch), least)
-    if counted(graph, arch, columns) is not None:
+    if screen_by_counts(graph, arch, columns) is not None:
         return Narrowest(width=None, decided="bound", bound=bound)
     needed = columns_by_rows(graph, arch)
     if needed is None or needed > columns or low_constants(graph, arch, columns) is not None:
@@ -385,7 +385,7 @@ class _Ladder:
         self._go = np.zeros(1, dtype=np.uint8)
         self._stop = self._go if stop is None else stop
 
-    def narrower(self, found: Layout, least: int, rungs: Sequence[Rung]) -> Layout:
+    def narrower(self, found: RowLayout, least: int, rungs: Sequence[Rung]) -> RowLayout:
         """The first legal layout on fewer columns than the given one, at least ``least``; else the given one."""
         for columns in range(least, found.array.width):
             layout = self.climb(columns, rungs)
@@ -393,12 +393,12 @@ class _Ladder:
                 return layout
         return found
 
-    def climb(self, columns: int, rungs: Sequence[Rung]) -> Layout | None:
+    def climb(self, columns: int, rungs: Sequence[Rung]) -> RowLayout | None:
         """The best start on so many columns: the first that is legal, or that with the fewest conflicts.
 
         None when it was stopped before the first move. Long starts take settings of their own in turn.
         """
-        best: Layout | None = None
+        best: RowLayout | None = None
         offset = self.offset
         for k, (inner, most) in enumerate(rungs):
             moves = self.starts.moves(inner)

@@ -26,13 +26,13 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.placements import GivenPlacements, given_tiles
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.rows.mappers.mapping import Layout, to_failure, to_mapping
+from gridloom.targets.rows.mappers.mapping import RowLayout, to_failure, to_mapping
 from gridloom.targets.rows.mappers.problem import RowGraph, check_rows, flatten
-from gridloom.targets.rows.mappers.screening import columns_by_rows, misplaced, screen, width_bound
+from gridloom.targets.rows.mappers.screening import columns_by_rows, find_misplaced_pin, screen, width_bound
 from gridloom.targets.rows.mappers.search import (
     BEFORE_PUSH,
     COOL_TURNS,
@@ -102,14 +102,14 @@ def width(dfg: Dfg, arch: Arch, config: WidthConfig, budget: Budget) -> Mapping 
     Runs until the budget is used up, ``config.rounds`` rounds are made (budget without limit) or the width is at its
     bound. OptionError for another kind of array, or a placement that names what is not there.
     """
-    refuse_unsuited("width", dfg, arch)
+    check_suits("width", dfg, arch)
     clock = budget.start()
     check_rows(arch)
     graph = flatten(dfg, arch)
     columns = arch.cols if config.columns is None else min(config.columns, arch.cols)
     number = {k: n for n, k in enumerate(graph.nodes.tolist())}
     pinned, first = ({number[k]: tile for k, tile in tiles.items()} for tiles in given_tiles(dfg, arch, config))
-    reason = screen(graph, arch, columns) or misplaced(graph, arch, pinned | first, columns)
+    reason = screen(graph, arch, columns) or find_misplaced_pin(graph, arch, pinned | first, columns)
     if reason is not None:
         return reason
     search = _Widths(graph, arch, config, columns, pinned, first)
@@ -155,9 +155,9 @@ class _Widths:
         """Compile the kernels by a start that is stopped at once, so that the clock only sees the search."""
         self.starts.start(self.bound, 0, 1, None, np.ones(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8))
 
-    def best(self, clock: Clock) -> Layout | None:
+    def best(self, clock: SearchClock) -> RowLayout | None:
         """The narrowest legal layout, or where there is none the one nearest to legal; None: nothing was tried."""
-        found: Layout | None = None
+        found: RowLayout | None = None
         turn = 0
         while True:
             found = self._round(clock, turn, found)
@@ -166,7 +166,7 @@ class _Widths:
             if settled or clock.over() or (clock.budget.unlimited and turn >= self.config.rounds):
                 return found
 
-    def ladder(self, clock: Clock) -> Layout | None:
+    def ladder(self, clock: SearchClock) -> RowLayout | None:
         """The layout that the configured ladder ends with, polished where it is legal; None: stopped at once."""
         label = self.config.search == "ladder"
         fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH, "eager": EAGER}[self.config.search]
@@ -190,7 +190,7 @@ class _Widths:
             best = self._polished(clock, best)
         return best
 
-    def _round(self, clock: Clock, turn: int, found: Layout | None) -> Layout | None:
+    def _round(self, clock: SearchClock, turn: int, found: RowLayout | None) -> RowLayout | None:
         """Try the widths below the best so far, narrowest first, until one has a legal layout; returns the best."""
         for columns in range(self.bound, found.array.width if found and found.legal else self.columns + 1):
             layout = self._batch(clock, columns, turn)
@@ -203,7 +203,7 @@ class _Widths:
                 break
         return found
 
-    def _batch(self, clock: Clock, columns: int, turn: int) -> Layout | None:
+    def _batch(self, clock: SearchClock, columns: int, turn: int) -> RowLayout | None:
         """The first start of a batch that is legal, or else the best; a legal one ends those that come after it.
 
         A later start may have been ended early or not, depending on timing; it is never looked at behind a legal one,
@@ -213,7 +213,7 @@ class _Widths:
         halts = np.zeros(BATCH, dtype=np.uint8)
         self.starts.array(columns)
 
-        def job(k: int, seed: int) -> Layout | None:
+        def job(k: int, seed: int) -> RowLayout | None:
             layout = self.starts.start(columns, seed, moves, None, clock.stop, halts[k : k + 1])
             if layout is not None and layout.legal:
                 halts[k + 1 :] = 1
@@ -221,7 +221,7 @@ class _Widths:
 
         layouts = clock.run([partial(job, k, seed_of(clock.budget.seed, self.started + k)) for k in range(BATCH)])
         self.started += BATCH
-        best: Layout | None = None
+        best: RowLayout | None = None
         for layout in layouts:
             if layout is None:
                 continue
@@ -239,10 +239,10 @@ class _Widths:
             moves = min(moves, budget.effort // (BATCH * TEMPERATURES))
         return max(moves, 16)
 
-    def _polished(self, clock: Clock, found: Layout) -> Layout:
+    def _polished(self, clock: SearchClock, found: RowLayout) -> RowLayout:
         """The layout with shorter wires, from two cool starts at the same width; the given one where both fail."""
         moves = self._moves(clock.budget, 0)
-        jobs: list[Callable[[], Layout | None]] = [
+        jobs: list[Callable[[], RowLayout | None]] = [
             partial(
                 self.starts.start,
                 found.array.width,
@@ -262,7 +262,7 @@ class _Widths:
         return found
 
 
-def _better(best: Layout | None, layout: Layout) -> Layout:
+def _better(best: RowLayout | None, layout: RowLayout) -> RowLayout:
     """The one with fewer conflicts; of legal ones the narrower; of equal ones the first."""
     if best is None:
         return layout
@@ -271,7 +271,7 @@ def _better(best: Layout | None, layout: Layout) -> Layout:
     return layout if layout.conflicts < best.conflicts else best
 
 
-def _in_words(layout: Layout | None) -> str:
+def _in_words(layout: RowLayout | None) -> str:
     """The layout for a progress report."""
     if layout is None:
         return ""

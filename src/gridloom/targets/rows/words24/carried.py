@@ -2,7 +2,7 @@
 
 An input that is read some iterations later is the same stream, begun earlier: its first words are those that the loop
 starts with. A counter, a sum of itself and a constant, is a stream of known numbers. Anything else that is carried
-(a sum over the loop) stays as it is, and :func:`unstreamed` names it.
+(a sum over the loop) stays as it is, and :func:`find_carried_edge` names it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Stimulus, Words
 from gridloom.dfg.model import Dfg, Edge, Initial, Node
-from gridloom.transform.counters import Counter, counters_of
+from gridloom.transform.counters import StreamCounter, counters_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Streamed:
     """A loop whose carried inputs and counters are inputs, and what those inputs bring."""
 
     dfg: Dfg
-    counters: dict[str, Counter]
+    counters: dict[str, StreamCounter]
     delayed: dict[str, Delayed]
 
     def streams(self, stimulus: Stimulus) -> dict[str, Words]:
@@ -49,7 +49,7 @@ def _number(value: Initial, stimulus: Stimulus) -> int:
     return stimulus.liveins[value] if isinstance(value, str) else int(value)
 
 
-def streamed(dfg: Dfg) -> Streamed:
+def stream_counters(dfg: Dfg) -> Streamed:
     """Return the loop with inputs for its counters and for inputs of earlier iterations. Linear."""
     counters = counters_of(dfg)
     dfg = _with_inputs(dfg, counters)
@@ -89,7 +89,7 @@ def _fresh(dfg: Dfg, stem: str, taken: dict[str, Delayed]) -> str:
     return name
 
 
-def _with_inputs(dfg: Dfg, counters: dict[str, Counter]) -> Dfg:
+def _with_inputs(dfg: Dfg, counters: dict[str, StreamCounter]) -> Dfg:
     """The loop with an input in place of each counter; what only counters read goes with them."""
     if not counters:
         return dfg
@@ -102,6 +102,6 @@ def _with_inputs(dfg: Dfg, counters: dict[str, Counter]) -> Dfg:
     return replace(dfg, nodes=tuple(node for node in nodes if node.id not in idle), edges=edges)
 
 
-def unstreamed(dfg: Dfg) -> Edge | None:
+def find_carried_edge(dfg: Dfg) -> Edge | None:
     """Return the first edge that keeps a value or an order between iterations; None: there is none."""
     return next((edge for edge in dfg.edges if edge.distance or edge.kind != "data"), None)

@@ -25,7 +25,7 @@ _COMPARISONS: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "ult", "ule
 
 
 @dataclass(kw_only=True)
-class Lowering:
+class WordLowering:
     """Turns the nodes of a loop into words one by one, in the order of dependences."""
 
     source: Dfg
@@ -196,19 +196,19 @@ class Lowering:
         return self.word[names[0]] if inner[0] >= 0 else self.conditions.absolute(node.id)
 
 
-_Rule = Callable[[Lowering, Node, list[str]], str]
+_Rule = Callable[[WordLowering, Node, list[str]], str]
 
 _RULES: Final[Mapping[str, _Rule]] = {
-    "mul": Lowering._product,
-    "square": Lowering._square,
-    "neg": Lowering._negation,
-    "and": Lowering._and,
-    **dict.fromkeys(_EXTENSIONS, Lowering._extension),
-    "shl": Lowering._shift_left,
-    "shr": Lowering._shift_right,
-    "lshr": Lowering._shift_right,
-    "rotl": Lowering._rotation,
-    "select": Lowering._select,
-    **dict.fromkeys(("min", "max", "umin", "umax"), Lowering._extreme),
-    "abs": Lowering._absolute,
+    "mul": WordLowering._product,
+    "square": WordLowering._square,
+    "neg": WordLowering._negation,
+    "and": WordLowering._and,
+    **dict.fromkeys(_EXTENSIONS, WordLowering._extension),
+    "shl": WordLowering._shift_left,
+    "shr": WordLowering._shift_right,
+    "lshr": WordLowering._shift_right,
+    "rotl": WordLowering._rotation,
+    "select": WordLowering._select,
+    **dict.fromkeys(("min", "max", "umin", "umax"), WordLowering._extreme),
+    "abs": WordLowering._absolute,
 }

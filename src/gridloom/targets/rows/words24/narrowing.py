@@ -16,9 +16,9 @@ from gridloom.dfg.interpreter import Stimulus, Words, interpret
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.rows.words24 import words
-from gridloom.targets.rows.words24.carried import Streamed, streamed, unstreamed
+from gridloom.targets.rows.words24.carried import Streamed, find_carried_edge, stream_counters
 from gridloom.targets.rows.words24.demand import ALL_BITS, WORD_BITS, demands_of
-from gridloom.targets.rows.words24.lower import Lowering
+from gridloom.targets.rows.words24.lower import WordLowering
 from gridloom.targets.rows.words24.ranges import REGISTER, SIGNED, UNSIGNED, WORD, Range, fits, inside, ranges_of
 from gridloom.targets.rows.words24.rewrite import biases_after_shifts, small_constants
 from gridloom.transform.assumed import array_of
@@ -144,7 +144,7 @@ def narrow(dfg: Dfg, *, multiplies: bool = True, registers: bool = True) -> Narr
     constants and live-ins are in registers of 17 bits. SourceError for a value that has to fit and does not, for one
     that is kept between iterations, and for an op that 24 bits have no form of. Linear in the graph.
     """
-    split = streamed(dfg)
+    split = stream_counters(dfg)
     _refuse_kept(split.dfg)
     stored = _element_bits(split.dfg)
     inputs = {name: known for name, known in split.dfg.ranges.items() if name not in stored}
@@ -156,7 +156,7 @@ def narrow(dfg: Dfg, *, multiplies: bool = True, registers: bool = True) -> Narr
         demands = demands_of(loop, ranges, stored)
     _refuse_wide(loop, ranges, demands, registers=registers)
     made = words.Words(name=dfg.name, reserved=loop.index, multiplies=multiplies, registers=registers, notes=dfg.notes)
-    lowering = Lowering(source=loop, ranges=ranges, demands=demands, words=made)
+    lowering = WordLowering(source=loop, ranges=ranges, demands=demands, words=made)
     return Narrowing(source=dfg, dfg=lowering.run(), streamed=split, ranges=ranges, stored=stored)
 
 
@@ -174,7 +174,7 @@ def _element_bits(dfg: Dfg) -> dict[str, int]:
 
 def _refuse_kept(dfg: Dfg) -> None:
     """SourceError for a value or an order between iterations that no stream brings."""
-    edge = unstreamed(dfg)
+    edge = find_carried_edge(dfg)
     if edge is None:
         return
     if edge.kind != "data":
@@ -225,7 +225,7 @@ def _lever(dfg: Dfg, node: str, name: str) -> str:
     return name
 
 
-def narrowed(dfg: Dfg, arch: Arch) -> Narrowing | None:
+def narrow_loop(dfg: Dfg, arch: Arch) -> Narrowing | None:
     """Return a loop of 32-bit integers as one of 24-bit words, after a short run of both.
 
     None for graphs that come from no loop, and so say nothing of the types of their streams. SourceError for a loop

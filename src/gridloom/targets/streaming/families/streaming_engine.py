@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
 from gridloom.archs.simd import check_simd
-from gridloom.archs.spec import build_described, check_range, parameters
+from gridloom.archs.spec import check_range, finish_array, parameters
 from gridloom.errors import ArchError
 
 _STEPS = (-2, -1, 1, 2)
@@ -76,7 +76,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     for x in range(p.tiles):
         _add_tile(builder, p, x, strict)
     _add_fabric(builder, p, strict)
-    return build_described(
+    return finish_array(
         builder,
         spec,
         style="modulo",

@@ -18,7 +18,7 @@ from gridloom.text_file import check_regular
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class OutcomeKey:
     """What an outcome belongs to."""
 
     graph: str
@@ -32,20 +32,20 @@ class Cell:
     weights: str = ""
 
 
-def cell_of(case: Case, column: str, seed: int, seconds: float, weights: Path | None) -> Cell:
+def cell_of(case: Case, column: str, seed: int, seconds: float, weights: Path | None) -> OutcomeKey:
     """Return the cell of a case and a column; ``weights`` is the file of the column's weights."""
     digest = "" if weights is None else hashlib.blake2b(weights.read_bytes(), digest_size=8).hexdigest()
-    return Cell(
+    return OutcomeKey(
         graph=case.source, arch=case.arch, ii=case.ii, column=column, seed=seed, seconds=seconds, weights=digest
     )
 
 
 @dataclass
-class Cells:
+class OutcomeTable:
     """The outcomes so far; ``path`` None: they are kept in memory only."""
 
     path: Path | None = None
-    known: dict[Cell, Any] = field(default_factory=dict)
+    known: dict[OutcomeKey, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.path is None or not self.path.exists():
@@ -64,13 +64,13 @@ class Cells:
         try:
             row = json.loads(line)
             outcome = row.pop("outcome")
-            self.known[Cell(**row)] = outcome
+            self.known[OutcomeKey(**row)] = outcome
         except (ValueError, KeyError, TypeError, AttributeError):
             raise OptionError(
                 f"{self.path}:{number}: expected a cell of an evaluation, found {line.strip()[:60]!r}"
             ) from None
 
-    def keep(self, cell: Cell, outcome: Any) -> None:
+    def keep(self, cell: OutcomeKey, outcome: Any) -> None:
         """Remember an outcome, and append it to the file."""
         self.known[cell] = outcome
         if self.path is not None:

@@ -18,13 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.errors import MissingExtra, OptionError, install_hint
-from gridloom.learn.weights import shipped
-from gridloom.search.budget import Budget, Clock
-from gridloom.targets.streaming.learned.cells import Cell, Cells, cell_of
+from gridloom.learn.weights import weights_path
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.targets.streaming.learned.cells import OutcomeKey, OutcomeTable, cell_of
 from gridloom.targets.streaming.learned.ground import Case
 from gridloom.targets.streaming.learned.guided import GuidedSearch, GuidedSettings, Player, slot_player
 from gridloom.targets.streaming.learned.slots.policy import SlotWeights, load_slots, random_slots, rank_slots
-from gridloom.targets.streaming.mappers.annealing import annealed
+from gridloom.targets.streaming.mappers.annealing import anneal_batches
 from gridloom.targets.streaming.mappers.mapping import to_mapping
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 from gridloom.targets.streaming.mappers.search import Best, iis, longest_path
@@ -48,7 +48,7 @@ def cpu_budget(seconds: float, seed: int) -> Budget:
     return Budget(time_limit=_PATIENCE, seed=seed, interrupted=lambda: time.process_time() - began >= seconds)
 
 
-def player_of(column: str, settings: GuidedSettings, clock: Clock, weights: str | None, seed: int) -> Player:
+def player_of(column: str, settings: GuidedSettings, clock: SearchClock, weights: str | None, seed: int) -> Player:
     """Return the player of a column; OptionError for a policy whose weights are not there."""
     if column in _PUBLISHED:
         from gridloom.targets.streaming.learned.published.board_player import board_player
@@ -67,14 +67,14 @@ def available(column: str) -> bool:
     """True when a column can be measured: its weights are shipped, and its extra is installed."""
     if column not in _PUBLISHED:
         return True
-    return find_spec("torch") is not None and shipped(_PUBLISHED[column]).exists()
+    return find_spec("torch") is not None and weights_path(_PUBLISHED[column]).exists()
 
 
 def weights_of(column: str, weights: str | None) -> Path | None:
     """Return the file of a column's weights; None where it has none."""
     if column in _PUBLISHED:
-        return shipped(_PUBLISHED[column])
-    return (shipped("ppo") if weights is None else Path(weights)) if column == "ppo" else None
+        return weights_path(_PUBLISHED[column])
+    return (weights_path("ppo") if weights is None else Path(weights)) if column == "ppo" else None
 
 
 def run_column(
@@ -84,7 +84,7 @@ def run_column(
     if column == "exact":
         return run_exact(problem, ii, seconds, seed)
     if column == "anneal":
-        best = annealed(problem, ii, cpu_budget(seconds, seed).start(), 1 << 20, longest_path(problem))
+        best = anneal_batches(problem, ii, cpu_budget(seconds, seed).start(), 1 << 20, longest_path(problem))
         return _outcome(problem, best)
     settings = GuidedSettings()
     clock = cpu_budget(seconds, seed).start()
@@ -137,7 +137,7 @@ def warm_up(columns: list[str], weights: str | None) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class EvaluationPlan:
     """What an evaluation runs: every column on every case, with every seed; ``exact`` runs once for each case."""
 
     cases: list[Case]
@@ -149,7 +149,7 @@ class Series:
     #: The file of the column ``ppo``; None: the shipped weights.
     weights: str | None = None
 
-    def cells(self) -> Iterator[tuple[Case, Cell]]:
+    def cells(self) -> Iterator[tuple[Case, OutcomeKey]]:
         """Yield all cells, whole seeds one after the other, so that a run that is stopped has whole seeds."""
         for seed in self.seeds:
             for case in self.cases:
@@ -160,13 +160,13 @@ class Series:
                     else:
                         yield case, cell_of(case, column, seed, self.seconds, weights_of(column, self.weights))
 
-    def run(self, cell: Cell, problem: SpokesProblem) -> Outcome | None:
+    def run(self, cell: OutcomeKey, problem: SpokesProblem) -> Outcome | None:
         """Return the outcome of a cell."""
         if cell.column == "exact":
             return run_exact(problem, cell.ii, cell.seconds, cell.seed, self.exact_workers)
         return run_column(cell.column, problem, cell.ii, cell.seconds, cell.seed, self.weights)
 
-    def rows(self, cells: Cells) -> list[dict[str, Any]]:
+    def rows(self, cells: OutcomeTable) -> list[dict[str, Any]]:
         """Return a row for each case with the outcomes that there are: a list of seeds per column, one of ``exact``."""
         found: dict[Case, dict[str, Any]] = {}
         for case, cell in self.cells():
@@ -188,7 +188,7 @@ def _empty_row(case: Case) -> dict[str, Any]:
 
 
 def measure(
-    series: Series, cells: Cells, over: Callable[[], bool], progress: Callable[[str, float], None]
+    series: EvaluationPlan, cells: OutcomeTable, over: Callable[[], bool], progress: Callable[[str, float], None]
 ) -> list[dict[str, Any]]:
     """Run the cells that have no outcome yet until the work is over, and return the rows.
 

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from gridloom import registry
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
-from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.targets.streaming.learned.slots.play_kernel import Net, Record, play
+from gridloom.search.budget import SearchClock
+from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
+from gridloom.targets.streaming.learned.slots.play_kernel import DecisionRecord, Net, play
 from gridloom.targets.streaming.learned.slots.policy import Order, SlotWeights, graph_of, net_of
 from gridloom.targets.streaming.mappers.anneal_kernel import Cooling, anneal
-from gridloom.targets.streaming.mappers.mapping import Placement, realise
+from gridloom.targets.streaming.mappers.mapping import SpokeSchedule, realise
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
 from gridloom.targets.streaming.mappers.search import Best, iis
 
@@ -46,7 +46,7 @@ Player = Callable[[int, SpokesProblem, Order, int, NDArray[np.float32]], tuple[I
 
 
 @dataclass(frozen=True, kw_only=True)
-class Goal:
+class GoalWeights:
     """What a placement is judged by: cycles, tiles in use and the II, each with a weight."""
 
     cycles: float = 1.0
@@ -54,7 +54,7 @@ class Goal:
     #: None: the lowest II first, and the other two only among placements at that II.
     ii: float | None = None
 
-    def price(self, placement: Placement) -> tuple[float, float, int]:
+    def price(self, placement: SpokeSchedule) -> tuple[float, float, int]:
         """The lower, the better; what is equal by the weights is judged by the tiles in use."""
         tiles = len(np.unique(placement.tile))
         value = self.cycles * placement.cycles + self.tiles * tiles
@@ -72,17 +72,17 @@ class GuidedSettings:
     anneal_heat: float = 0.6
     #: Attempts per II when the budget has no limit.
     batches: int = 6
-    goal: Goal = Goal()
+    goal: GoalWeights = GoalWeights()
 
 
 class GoalBest(Best):
     """The best placement by a goal instead of by II and cycles alone."""
 
-    def __init__(self, goal: Goal) -> None:
+    def __init__(self, goal: GoalWeights) -> None:
         super().__init__()
         self.goal = goal
 
-    def keep(self, found: Placement | None) -> None:
+    def keep(self, found: SpokeSchedule | None) -> None:
         """Keep a placement if it is the best legal one, or the one nearest to legal."""
         if found is None or found.violations or self.legal is None:
             super().keep(found)
@@ -98,7 +98,7 @@ class GuidedSearch:
         problem: SpokesProblem,
         player: Player,
         settings: GuidedSettings,
-        clock: Clock,
+        clock: SearchClock,
         *,
         begin: SpokesProblem | None = None,
         anneals: bool = True,
@@ -110,7 +110,7 @@ class GuidedSearch:
         self.best = GoalBest(settings.goal)
         #: For each II the number of attempts, the placement nearest to legal, and attempts since it came nearer.
         self.turns: dict[int, int] = {}
-        self.near: dict[int, Placement] = {}
+        self.near: dict[int, SpokeSchedule] = {}
         self.idle: dict[int, int] = {}
 
     def run(self, asked: int | None) -> Best:
@@ -202,7 +202,7 @@ class GuidedSearch:
         self.idle[ii] = 0 if after < before else self.idle[ii] + 1
         self.clock.report(f"II {ii}", self.best.words)
 
-    def _known(self, ii: int) -> Placement | None:
+    def _known(self, ii: int) -> SpokeSchedule | None:
         """The best placement at an II so far, legal or not."""
         legal = self.best.legal
         return legal if legal is not None and legal.ii == ii else self.near.get(ii)
@@ -274,7 +274,7 @@ def _two_ops() -> SpokesProblem:
 
 def slot_player(weights: SlotWeights, settings: GuidedSettings, stop: NDArray[np.uint8]) -> Player:
     """Return the player of the slot policy; graphs and their contexts are computed once per order and problem."""
-    known: dict[tuple[int, Order], tuple[SpokesProblem, Graph, Net]] = {}
+    known: dict[tuple[int, Order], tuple[SpokesProblem, BoardGraph, Net]] = {}
 
     def player(
         ii: int, problem: SpokesProblem, order: Order, seed: int, heats: NDArray[np.float32]
@@ -292,12 +292,12 @@ def slot_player(weights: SlotWeights, settings: GuidedSettings, stop: NDArray[np
     return player
 
 
-def _nothing() -> Record:
+def _nothing() -> DecisionRecord:
     """A record that keeps nothing."""
     flat = np.zeros((0, 0), dtype=np.float32)
     rows, legal = np.zeros((0, 0, 0, FEATURES), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.bool_)
     boards = np.zeros((0, 0, SURVEY), dtype=np.float32)
-    return Record(rows, legal, boards, np.zeros((0, 0), dtype=np.int32), flat, flat)
+    return DecisionRecord(rows, legal, boards, np.zeros((0, 0), dtype=np.int32), flat, flat)
 
 
 NOTHING = _nothing()

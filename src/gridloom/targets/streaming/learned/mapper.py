@@ -22,8 +22,8 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
-from gridloom.search.placements import GivenPlacements, given_tiles, misplaced
+from gridloom.search.choice import check_suits
+from gridloom.search.placements import GivenPlacements, find_misplaced, given_tiles
 from gridloom.search.settings import check_settings, origin
 
 
@@ -58,8 +58,8 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     Nodes that ``pin`` names stay on their tiles; with ``init`` every second batch of boards begins from the tiles that
     it names. OptionError for another kind of array, and for weights that are none of this policy.
     """
-    refuse_unsuited("ppo", dfg, arch)
-    from gridloom.targets.streaming.learned.guided import Goal, GuidedSearch, GuidedSettings, slot_player
+    check_suits("ppo", dfg, arch)
+    from gridloom.targets.streaming.learned.guided import GoalWeights, GuidedSearch, GuidedSettings, slot_player
     from gridloom.targets.streaming.learned.slots.policy import load_slots
     from gridloom.targets.streaming.mappers.mapping import to_mapping
     from gridloom.targets.streaming.mappers.problem import build_problem
@@ -69,12 +69,14 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     weights = load_slots(config.weights)
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     problem = build_problem(dfg, arch).pinned_to(pinned)
-    reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
+    reason = find_misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
     if reason is not None:
         return reason
     # The goal is scaled so that a cycle counts 1, as it does in the annealer's cost and in training.
     scale = config.cycles_weight
-    goal = Goal(tiles=config.tiles_weight / scale, ii=None if config.ii_weight is None else config.ii_weight / scale)
+    goal = GoalWeights(
+        tiles=config.tiles_weight / scale, ii=None if config.ii_weight is None else config.ii_weight / scale
+    )
     settings = GuidedSettings(boards=config.boards, heat=config.heat, batches=config.batches, goal=goal)
     begin = problem.pinned_to(first | pinned) if first else None
     search = GuidedSearch(problem, slot_player(weights, settings, clock.stop), settings, clock, begin=begin)

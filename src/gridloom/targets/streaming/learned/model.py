@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gridloom.learn.weights import save
-from gridloom.run.work import Work
+from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.streaming.learned.amount import TrainingAmount
-from gridloom.targets.streaming.learned.cells import Cells
-from gridloom.targets.streaming.learned.evaluation import Series, check_columns, measure, summary
+from gridloom.targets.streaming.learned.cells import OutcomeTable
+from gridloom.targets.streaming.learned.evaluation import EvaluationPlan, check_columns, measure, summary
 from gridloom.targets.streaming.learned.ground import Ground, cases
 from gridloom.targets.streaming.learned.training_graphs import draw_strict, draw_task
 
@@ -75,11 +75,11 @@ class PpoModel:
     name = "ppo"
     config = PpoModelConfig
 
-    def make_data(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
+    def make_data(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return a hash of the first graphs of a seed; there is no data set, since graphs are drawn while training."""
         return {"graphs": "drawn while training", "first": 64, "hash": data_hash(work.seed)}
 
-    def train(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
+    def train(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Train, keep checkpoints in the folder, write the weights and return their description."""
         if config.policy == "slots":
             return self._train_slots(config, work)
@@ -103,7 +103,7 @@ class PpoModel:
         save(path, halves if config.policy in ("state", "gga") else training.policy.state_dict(), about)
         return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": training.measure()}
 
-    def _train_slots(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
+    def _train_slots(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Train the policy of the mapper."""
         from gridloom.targets.streaming.learned.slots.training import SlotTraining, SlotTrainingConfig
 
@@ -125,12 +125,12 @@ class PpoModel:
         greedy, stuck = training.measure()
         return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": greedy, "stuck": stuck}
 
-    def evaluate(self, config: PpoModelConfig, work: Work) -> dict[str, Any]:
+    def evaluate(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return a row for each case: II and cycles of every column for every seed, and the exact model's.
 
         Costs ``seconds`` for each case, column and seed, and ``exact_seconds`` for each case where ``exact`` is asked.
         """
-        series = Series(
+        series = EvaluationPlan(
             cases=cases(config.ground)[config.first : config.first + config.most],
             columns=check_columns(config.columns),
             seconds=config.seconds,
@@ -139,7 +139,7 @@ class PpoModel:
             exact_workers=config.exact_workers,
             weights=None if work.weights is None else str(work.weights),
         )
-        cells = Cells(None if config.cells is None else Path(config.cells))
+        cells = OutcomeTable(None if config.cells is None else Path(config.cells))
         rows = measure(series, cells, work.over, work.progress)
         return {"rows": rows, "ground": config.ground, "seconds": config.seconds, "summary": summary(rows)}
 

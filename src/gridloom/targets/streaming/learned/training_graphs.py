@@ -31,7 +31,7 @@ _TILES, _MANY_TILES, _SPOKES = 16, 64, 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class TrainingGraph:
     """A graph on an array, with the rules of its boards."""
 
     source: str
@@ -50,7 +50,7 @@ def problem_of(source: str, arch: Arch) -> SpokesProblem:
     return build_problem(fuse(load_source(source)), arch)
 
 
-def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
+def draw_task(rng: np.random.Generator, large: float = 0.25) -> TrainingGraph:
     """Return a random task; a share ``large`` of them has 25 to 52 nodes on 64 tiles, the others 6 to 24 on 16.
 
     Draws that :func:`~gridloom.targets.streaming.mappers.screening.screen` refuses are drawn again. The II is 6 in six
@@ -71,7 +71,7 @@ def draw_task(rng: np.random.Generator, large: float = 0.25) -> Task:
         if screen(problem, ii) is None:
             weight = float(rng.random()) if rng.random() < 0.2 else 0.0
             options = BoardOptions(ii=ii, reward="bound", penalty=30.0, tiles_weight=weight)
-            return Task(source=source, problem=problem, options=options)
+            return TrainingGraph(source=source, problem=problem, options=options)
 
 
 def _source(rng: np.random.Generator, big: bool) -> str:

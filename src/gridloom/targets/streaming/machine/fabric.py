@@ -46,7 +46,7 @@ class Message:
     value: Any = None
 
 
-class Fabric:
+class MessageFabric:
     """Messages under way, places taken on each channel, and requests at each memory interface.
 
     ``way`` is a heap by the cycle of arrival; the counter in it keeps messages of one cycle in the order in which they

@@ -20,7 +20,7 @@ from gridloom.sim import kernel
 from gridloom.sim.execute import ArrayRun, Execution
 from gridloom.sim.reading import first_values, op_classes, operand_edges, positions
 from gridloom.sim.slot_code import SlotCode
-from gridloom.targets.streaming.machine.fabric import INTERFACES, Fabric, Message
+from gridloom.targets.streaming.machine.fabric import INTERFACES, Message, MessageFabric
 from gridloom.targets.streaming.program.model import Channel, Flow, Program, taken
 
 
@@ -142,7 +142,7 @@ class FlowPart:
         """True between the first cycle of an activation and its last."""
         return self.execution is not None
 
-    def take(self, message: Message, fabric: Fabric, now: int) -> None:
+    def take(self, message: Message, fabric: MessageFabric, now: int) -> None:
         """Take a message: a stream's value, also while the flow runs, or what it needs to begin."""
         channel = message.channel
         if message.kind == "reply":
@@ -190,7 +190,7 @@ class FlowPart:
         elif channel.kind == "load":
             self.stimulus.liveins[into] = value
 
-    def blocked(self, fabric: Fabric) -> str | None:
+    def blocked(self, fabric: MessageFabric) -> str | None:
         """What the flow waits for before its next cycle, in words; None when nothing holds it up."""
         if not self.ready():
             return self._unread()
@@ -237,7 +237,7 @@ class FlowPart:
                 return f"iteration {iteration} of {self.fed[stream]}"
         return "a branch"
 
-    def step(self, fabric: Fabric, now: int) -> None:
+    def step(self, fabric: MessageFabric, now: int) -> None:
         """Run one cycle: begin where it is the first, send what becomes ready, ask memory, end where it is the last."""
         if self.execution is None:
             self._begin(fabric, now)
@@ -260,7 +260,7 @@ class FlowPart:
         if execution.cycle >= execution.last:
             self._end(fabric, now)
 
-    def _begin(self, fabric: Fabric, now: int) -> None:
+    def _begin(self, fabric: MessageFabric, now: int) -> None:
         """Begin an activation; the initial values of its outputs are sent at once."""
         self.asked -= 1
         self.execution = Execution(self.compiled, self.stimulus)
@@ -270,19 +270,19 @@ class FlowPart:
                 known = self.stimulus.liveins[value] if isinstance(value, str) else value
                 self._send_value(fabric, now, sender.channel, iteration, known)
 
-    def _send_value(self, fabric: Fabric, now: int, channel: Channel, iteration: int, value: Any) -> None:
+    def _send_value(self, fabric: MessageFabric, now: int, channel: Channel, iteration: int, value: Any) -> None:
         """Send a value of a stream; its number counts the iterations of all activations."""
         number = len(self.runs) * self.flow.iterations + iteration
         fabric.send(now, Message("transfer", channel, channel.target, number, value))
 
-    def _free_read(self, fabric: Fabric, now: int, cycle: int) -> None:
+    def _free_read(self, fabric: MessageFabric, now: int, cycle: int) -> None:
         """Give back the places of values whose last reader issues in this cycle."""
         for stream, channel in self.fed.items():
             if channel.capacity is not None:
                 for _ in range(self.used(stream, cycle + 1) - self.used(stream, cycle)):
                     fabric.free(now, channel)
 
-    def _end(self, fabric: Fabric, now: int) -> None:
+    def _end(self, fabric: MessageFabric, now: int) -> None:
         """Note the end of an activation, send its live-outs, arrays and starts, and see which branches are taken."""
         if self.execution is None:
             return
@@ -310,7 +310,7 @@ class FlowPart:
             self.unfreed += channel.kind == "load"
         self.branching = [c for c in self.branches if taken(c, seen.liveouts)]
 
-    def branch(self, fabric: Fabric, now: int) -> None:
+    def branch(self, fabric: MessageFabric, now: int) -> None:
         """Send the branches of the last activation once its loads have been taken."""
         if self.branching and not self.unfreed:
             for channel in self.branching:

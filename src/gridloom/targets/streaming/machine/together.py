@@ -25,7 +25,7 @@ from gridloom.mapping.configuration import configure
 from gridloom.sim.compare import differences
 from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.verdict import Mismatch
-from gridloom.targets.streaming.machine.fabric import Fabric, FabricLimits, Message
+from gridloom.targets.streaming.machine.fabric import FabricLimits, Message, MessageFabric
 from gridloom.targets.streaming.machine.flow_part import FlowPart
 from gridloom.targets.streaming.machine.program_reference import activations
 from gridloom.targets.streaming.program.model import HOST, Flow, Program
@@ -102,7 +102,7 @@ def simulate_program(
     for most in latencies:
         for k in range(runs):
             limits = FabricLimits(message=most, memory=memory, outstanding=outstanding)
-            clock = Clock(program, stimuli, code, limits, np.random.default_rng((seed, most, k)))
+            clock = FlowClock(program, stimuli, code, limits, np.random.default_rng((seed, most, k)))
             clock.run()
             # All runs do the same work; the first one stands for them in reports.
             flows = flows or tuple(clock.flow_run(flow) for flow in program.flows)
@@ -146,7 +146,7 @@ def _overflow(program: Program, waiting: dict[str, int]) -> str | None:
     return f"more messages wait than a tile memory holds ({room}): {', '.join(full)}" if full else None
 
 
-class Clock:
+class FlowClock:
     """All flows of a program on one clock, and the fabric between them. ``peak`` is the most messages that waited."""
 
     def __init__(
@@ -158,7 +158,7 @@ class Clock:
         rng: np.random.Generator,
     ) -> None:
         self.parts = {flow.name: FlowPart(flow, program, stimuli[flow.name], code[flow.name]) for flow in program.flows}
-        self.fabric = Fabric(program.channels, limits, rng)
+        self.fabric = MessageFabric(program.channels, limits, rng)
         self.now = 0
         self.peak = {str(channel): 0 for channel in program.channels if channel.kind == "transfer"}
         for channel in program.channels:

@@ -13,10 +13,10 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
-from gridloom.search.placements import GivenPlacements, given_tiles, misplaced
+from gridloom.search.choice import check_suits
+from gridloom.search.placements import GivenPlacements, find_misplaced, given_tiles
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.streaming.mappers.annealing import BATCH, annealed, warm_up
+from gridloom.targets.streaming.mappers.annealing import BATCH, anneal_batches, warm_up
 from gridloom.targets.streaming.mappers.mapping import to_mapping
 from gridloom.targets.streaming.mappers.problem import build_problem
 from gridloom.targets.streaming.mappers.screening import screen
@@ -43,18 +43,18 @@ def anneal_spokes(dfg: Dfg, arch: Arch, config: SpokesAnnealConfig, budget: Budg
     made. OptionError for another kind of array, or a placement that names what is not there. The mapping is recorded as
     optimal when its cycles are those of the longest path; that says nothing about lower IIs that were tried in vain.
     """
-    refuse_unsuited("anneal", dfg, arch)
+    check_suits("anneal", dfg, arch)
     clock = budget.start()
     pinned, first = given_tiles(dfg, arch, config, shared=True)
     problem = build_problem(dfg, arch).pinned_to(pinned)
-    reason = misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
+    reason = find_misplaced(dfg, arch, pinned | first) or screen(problem, config.ii)
     if reason is not None:
         return reason
     floor = longest_path(problem)
     warm_up(problem, floor)
     clock.prepared()
     begin = problem.pinned_to(first | pinned) if first else None
-    best = annealed(problem, config.ii, clock, max(1, config.starts // BATCH), floor, begin=begin)
+    best = anneal_batches(problem, config.ii, clock, max(1, config.starts // BATCH), floor, begin=begin)
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.streaming.mappers.anneal_kernel import Cooling
 from gridloom.targets.streaming.mappers.anneal_kernel import anneal as anneal_kernel
-from gridloom.targets.streaming.mappers.mapping import Placement, realise
+from gridloom.targets.streaming.mappers.mapping import SpokeSchedule, realise
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 from gridloom.targets.streaming.mappers.search import Best, first_placement, sweep
 
@@ -36,14 +36,14 @@ def warm_up(problem: SpokesProblem, floor: int) -> None:
     _run(problem, 1, 0, 4, np.zeros(1, dtype=np.uint8), None, floor)
 
 
-def annealed(
+def anneal_batches(
     problem: SpokesProblem,
     ii: int | None,
-    clock: Clock,
+    clock: SearchClock,
     batches: int,
     floor: int,
     *,
-    start: Placement | None = None,
+    start: SpokeSchedule | None = None,
     begin: SpokesProblem | None = None,
 ) -> Best:
     """The best of batches of annealing; every second start of a later batch goes on from the best so far.
@@ -78,13 +78,13 @@ def annealed(
     return sweep(problem, ii, clock, attempt, batches)
 
 
-def _begun(begin: SpokesProblem, ii: int, seed: int) -> Placement | None:
+def _begun(begin: SpokesProblem, ii: int, seed: int) -> SpokeSchedule | None:
     """A placement with the nodes that are given on their tiles; None where the others find no place beside them."""
     first = first_placement(begin, ii, seed)
     return None if first is None else realise(begin, ii, *first)
 
 
-def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
+def _moves(problem: SpokesProblem, turn: int, clock: SearchClock) -> int:
     """Moves of a start: they double from batch to batch, up to 64 times the first, within a share of the effort."""
     moves = int(400 * max(4, problem.size) * 2 ** min(turn, 6))
     effort = clock.budget.effort
@@ -92,7 +92,7 @@ def _moves(problem: SpokesProblem, turn: int, clock: Clock) -> int:
 
 
 def _run(
-    problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: Placement | None, floor: int
+    problem: SpokesProblem, ii: int, seed: int, moves: int, stop: np.ndarray, origin: SpokeSchedule | None, floor: int
 ) -> tuple[Int32s, Int32s, int] | None:
     """One start: from a placement with half the heat, or from a new one; None: there is no placement to start from,
     or no time to find one.

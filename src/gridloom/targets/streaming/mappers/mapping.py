@@ -1,6 +1,6 @@
 """From (tile, spoke) of every node to a Mapping: issue cycles, routes through the fabric, waits.
 
-``realise`` completes a placement into a :class:`Placement`, legal or not; ``to_mapping`` translates a legal one.
+``realise`` completes a placement into a :class:`SpokeSchedule`, legal or not; ``to_mapping`` translates a legal one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placement:
+class SpokeSchedule:
     """A complete schedule: tile, spoke and issue of each node of the problem, and its routes.
 
     ``realise`` and the exact model make it. Nodes and wires are numbered as in the problem that it was made for.
@@ -44,7 +44,7 @@ class Placement:
 
 def realise(
     problem: SpokesProblem, ii: int, tile: Int32s, spoke: Int32s, late: Callable[[], bool] = lambda: False
-) -> Placement | None:
+) -> SpokeSchedule | None:
     """The schedule and the routes of a placement; None when carried values cannot be in time.
 
     Links are negotiated for: those that two values want grow dearer until each has one, for a fixed number of rounds,
@@ -73,7 +73,7 @@ def realise(
         less = waiting(tables, ii, tile, later, count)
         if less < over:
             issue, over = later, less
-    return Placement(
+    return SpokeSchedule(
         ii=ii,
         tile=tile.copy(),
         spoke=spoke.copy(),
@@ -84,7 +84,7 @@ def realise(
     )
 
 
-def to_mapping(problem: SpokesProblem, placement: Placement, provenance: MappingABC[str, Any]) -> Mapping:
+def to_mapping(problem: SpokesProblem, placement: SpokeSchedule, provenance: MappingABC[str, Any]) -> Mapping:
     """The mapping of a placement without violations. Linear in its links.
 
     The ``fifo`` of a route is the number of cycles that the value waits in delay registers for its reader.
@@ -114,7 +114,7 @@ def to_mapping(problem: SpokesProblem, placement: Placement, provenance: Mapping
 
 
 def _hops(
-    problem: SpokesProblem, placement: Placement, ends: tuple[int, int], wire: int, operand: int
+    problem: SpokesProblem, placement: SpokeSchedule, ends: tuple[int, int], wire: int, operand: int
 ) -> tuple[Hop, ...]:
     """The hops of one route: the output of the source's tile, its links, and the operand of the target's tile.
 

@@ -15,7 +15,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings, origin
 from gridloom.targets.streaming.mappers.kernel import sample
 from gridloom.targets.streaming.mappers.mapping import to_mapping
@@ -45,7 +45,7 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
     Runs until the budget is used up, the cycles are at a bound, or (budget without limit) ``config.batches`` batches
     are drawn at the II that is kept. A sample counts as a move. OptionError for another kind of array.
     """
-    refuse_unsuited("spokes-random", dfg, arch)
+    check_suits("spokes-random", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)

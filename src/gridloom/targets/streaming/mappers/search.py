@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gridloom.mapping.model import Failure
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.streaming.mappers.kernel import sample
-from gridloom.targets.streaming.mappers.mapping import Placement, realise
+from gridloom.targets.streaming.mappers.mapping import SpokeSchedule, realise
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 from gridloom.targets.streaming.mappers.screening import least_ii, tile_assignment
 
@@ -83,8 +83,8 @@ def longest_path(problem: SpokesProblem) -> int:
 class Best:
     """The best placement so far, by II first and cycles next; illegal ones are kept apart."""
 
-    legal: Placement | None = None
-    closest: Placement | None = None
+    legal: SpokeSchedule | None = None
+    closest: SpokeSchedule | None = None
     tried: list[int] = field(default_factory=list)
 
     def take(
@@ -93,7 +93,7 @@ class Best:
         """Schedule and route a placement, and keep it if it is the best; ``late`` ends the routing early."""
         self.keep(realise(problem, ii, tile, spoke, late))
 
-    def keep(self, found: Placement | None) -> None:
+    def keep(self, found: SpokeSchedule | None) -> None:
         """Keep a placement that has its routes already, if it is the best legal one or the one nearest to legal."""
         if found is None:
             return
@@ -124,7 +124,7 @@ class Best:
 def sweep(
     problem: SpokesProblem,
     asked: int | None,
-    clock: Clock,
+    clock: SearchClock,
     attempt: Callable[[int, Best, int], bool],
     patience: int,
 ) -> Best:
@@ -162,7 +162,12 @@ def sweep(
 
 
 def _improve(
-    best: Best, candidates: list[int], turns: dict[int, int], once: Callable[[int], bool], clock: Clock, patience: int
+    best: Best,
+    candidates: list[int],
+    turns: dict[int, int],
+    once: Callable[[int], bool],
+    clock: SearchClock,
+    patience: int,
 ) -> None:
     """Spend the rest of the budget on the II that was found, and in turn on those below it.
 

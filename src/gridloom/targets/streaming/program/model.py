@@ -107,14 +107,14 @@ class Program:
 
     def branched(self, name: str) -> bool:
         """True for a flow that runs once for every branch message, and not once."""
-        return branched(name, self.channels)
+        return has_branch(name, self.channels)
 
     def into(self, name: str) -> list[Channel]:
         """The channels that end in a flow."""
         return [channel for channel in self.channels if channel.target == name]
 
 
-def branched(name: str, channels: tuple[Channel, ...]) -> bool:
+def has_branch(name: str, channels: tuple[Channel, ...]) -> bool:
     """True when a branch leads to a flow."""
     return any(channel.kind == "branch" and channel.target == name for channel in channels)
 
@@ -134,7 +134,7 @@ def flow_order(names: list[str], channels: tuple[Channel, ...]) -> list[str]:
     Branches may go back, and so may loads between flows that branches start: these take what the run before left. Flows
     that could come next keep the order of ``names``. Costs O(flows^2 * channels).
     """
-    loops = {name for name in names if branched(name, channels)}
+    loops = {name for name in names if has_branch(name, channels)}
     forward = [
         c for c in channels if c.kind != "branch" and not (c.kind == "load" and c.source in loops and c.target in loops)
     ]
@@ -195,7 +195,7 @@ def _check_control(channel: Channel, graphs: MappingABC[str, Dfg], channels: tup
         raise MappingError(f"capacity: expected at least 1, found {channel.capacity}", where=str(channel))
     if channel.kind == "branch":
         return
-    source, target = branched(channel.source, channels), branched(channel.target, channels)
+    source, target = has_branch(channel.source, channels), has_branch(channel.target, channels)
     if channel.kind == "start" and target:
         raise MappingError(f"flow {channel.target!r} is started by branches; use a branch", where=str(channel))
     if (channel.kind == "transfer" and source != target) or (channel.kind in ("load", "start") and source > target):

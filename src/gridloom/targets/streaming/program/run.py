@@ -32,7 +32,7 @@ from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
-from gridloom.frontend.loops.source_name import check_saved
+from gridloom.frontend.loops.source_name import check_saved_sources
 from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.targets.streaming.machine.together import ProgramVerdict, simulate_program
@@ -165,7 +165,7 @@ def _flow_source(row: dict[str, Any], path: Path, k: int, memory: Memory, named:
     beside = path.parent / source
     if not source.startswith("kernel:") and exists(beside):
         source = str(beside)
-    check_saved([source], named, where)
+    check_saved_sources([source], named, where)
     try:
         dfg = read_source(source, memory)
     except GridloomError as error:
@@ -216,7 +216,7 @@ def map_program(source: ProgramSource, request: Request) -> ProgramResult:
         outcome = map_graph(replace(request, source=flow.dfg, arch=small, ii=flow.ii), flow.dfg, small)
         if outcome.mapping is None:
             return replace(result, failure=outcome.failure, flow=flow.name)
-        mapping = moved(outcome.mapping, arch, base)
+        mapping = shift_mapping(outcome.mapping, arch, base)
         mapped.append(Flow(name=flow.name, iterations=flow.iterations, base=base, tiles=tiles, mapping=mapping))
     program = Program(name=source.name, arch=arch, flows=tuple(mapped), channels=source.channels)
     violations = tuple(legal_program(program))
@@ -289,7 +289,7 @@ def _gap(width: int, shrinks: bool, taken: list[tuple[int, int]], count: int) ->
     return max(gaps, key=lambda gap: gap[1]) if shrinks and gaps else None
 
 
-def moved(mapping: Mapping, arch: Arch, base: int) -> Mapping:
+def shift_mapping(mapping: Mapping, arch: Arch, base: int) -> Mapping:
     """Return the mapping ``base`` tiles further to the right, on a longer row of the same tiles.
 
     The two arrays differ in their number of tiles only. A resource is recognised by its tile, kind and position.

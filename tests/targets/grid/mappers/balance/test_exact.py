@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gridloom.archs.spec import build
 from gridloom.dfg.model import Dfg, DfgBuilder
-from gridloom.targets.grid.mappers.balance.exact import Timing, balance, plan
+from gridloom.targets.grid.mappers.balance.exact import IssueTiming, balance, plan
 from gridloom.targets.grid.mappers.problem import build_problem
 
 
@@ -70,7 +70,7 @@ def test_maximum_and_total_are_those_of_brute_force(case):
     problem = build_problem(dfg, arch)
     routed = np.array([lengths[e] for e in problem.edges], dtype=np.int32)
     position = np.arange(problem.size, dtype=np.int32)
-    found = balance(Timing(problem), position, routed)
+    found = balance(IssueTiming(problem), position, routed)
     # Longest chain: four edges of latency 2 and three passes each.
     expected = by_brute_force(dfg, lengths, limit, inputs == "aligned", latency, span=8)
     if expected is None:
@@ -85,14 +85,14 @@ def test_maximum_and_total_are_those_of_brute_force(case):
 
 def test_the_triangle_needs_one_fifo_cycle_when_its_routes_are_short(triangle):
     problem = build_problem(triangle, build("onehop:2x2"))
-    found = balance(Timing(problem), np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int32))
+    found = balance(IssueTiming(problem), np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int32))
     assert found is not None
     assert (found.maximum, found.total, found.latency) == (1, 1, 3)
 
 
 def test_a_plan_without_fifos_makes_the_short_edge_of_the_triangle_two_links_long(triangle):
     problem = build_problem(triangle, build("onehop:2x2"))
-    window = plan(Timing(problem), np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int32), 0)
+    window = plan(IssueTiming(problem), np.arange(3, dtype=np.int32), np.ones(3, dtype=np.int32), 0)
     assert window is not None
     spans = {
         (triangle.edges[e].source, triangle.edges[e].target): int(window.high[k]) for k, e in enumerate(problem.edges)
@@ -108,7 +108,7 @@ def test_with_the_latency_first_fifos_are_the_smallest_at_the_least_latency():
     b.add("op", join, id="end")
     problem = build_problem(b.build(), build("mesh:2x2,inputs=skewed"))
     lengths = np.array([3, 1, 1], dtype=np.int32)
-    found = balance(Timing(problem), np.arange(4, dtype=np.int32), lengths, fastest=True)
+    found = balance(IssueTiming(problem), np.arange(4, dtype=np.int32), lengths, fastest=True)
     assert found is not None
     assert (found.latency, found.maximum) == (5, 0)
 
@@ -132,7 +132,7 @@ def waits(arch, position: dict[str, str]) -> dict[tuple[str, str], int] | None:
     free = [tile.name for tile in arch.tiles if tile.name not in position.values()]
     names = [dfg.nodes[n].id for n in problem.nodes.tolist()]
     tiles = [arch.tile_index[position[name] if name in position else free.pop()] for name in names]
-    found = balance(Timing(problem), np.array(tiles, dtype=np.int32), np.ones(len(problem.edges), dtype=np.int32))
+    found = balance(IssueTiming(problem), np.array(tiles, dtype=np.int32), np.ones(len(problem.edges), dtype=np.int32))
     if found is None:
         return None
     edges = [dfg.edges[e] for e in problem.edges.tolist()]
@@ -162,5 +162,5 @@ def test_a_recurrence_longer_than_its_distance_has_no_balance():
     problem = build_problem(b.build(), build("mesh:2x2"))
     position = np.arange(3, dtype=np.int32)
     short = np.ones(3, dtype=np.int32)
-    assert balance(Timing(problem), position, short) is not None
-    assert balance(Timing(problem), position, short + 1) is None
+    assert balance(IssueTiming(problem), position, short) is not None
+    assert balance(IssueTiming(problem), position, short + 1) is None

@@ -12,7 +12,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mapping import Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.solver import ExactConfig
-from gridloom.targets.grid.mappers.exact.first import Wires, first_mapping, near_places
+from gridloom.targets.grid.mappers.exact.first import WireShortening, first_mapping, near_places
 from gridloom.targets.grid.mappers.exact.search import exact_static as exact
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 
@@ -46,7 +46,7 @@ def test_small_models_never_make_wires_longer(trees: StaticProblem, seed: int):
     clock, rng = Budget().start(), np.random.default_rng(seed)
     places = near_places(trees, 6, clock, 100_000, rng)
     assert isinstance(places, np.ndarray)
-    wires = Wires(trees, places, rng)
+    wires = WireShortening(trees, places, rng)
     lengths = [wires.total]
     while wires.total and len(lengths) < 30:
         shorter = wires.shorten(clock)
@@ -61,7 +61,7 @@ def test_edges_without_routes_are_never_placed_so_again(trees: StaticProblem):
     clock, rng = Budget().start(), np.random.default_rng(1)
     places = near_places(trees, 3, clock, 100_000, rng)
     assert isinstance(places, np.ndarray)
-    wires = Wires(trees, places, rng)
+    wires = WireShortening(trees, places, rng)
     ends = sorted({int(node) for e in (0, 1) for node in (trees.source[e], trees.target[e])})
     seen = set()
     for _ in range(8):

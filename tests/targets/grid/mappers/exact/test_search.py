@@ -15,7 +15,7 @@ from gridloom.frontend.source import load_source
 from gridloom.mapping import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.solver import ExactConfig
-from gridloom.targets.grid.mappers.balance.exact import Timing, balance
+from gridloom.targets.grid.mappers.balance.exact import IssueTiming, balance
 from gridloom.targets.grid.mappers.exact.model import StaticModel, StaticScope
 from gridloom.targets.grid.mappers.exact.search import exact_static as exact
 from gridloom.targets.grid.mappers.exact.search import relaxed_wirelength, sufficient_length
@@ -58,7 +58,7 @@ def ways(problem: StaticProblem, start: int, end: int, longest: int) -> list[tup
 def brute_force(dfg: Dfg, arch: Arch, longest: int) -> tuple[int, int]:
     """(least wirelength, least deepest FIFO) over all placements and all routes of at most ``longest`` links."""
     problem = build_problem(dfg, arch)
-    timing = Timing(problem)
+    timing = IssueTiming(problem)
     edges = list(zip(problem.source.tolist(), problem.target.tolist()))
     wire, fifo = 1 << 30, 1 << 30
     for tiles in permutations(range(problem.tiles), problem.size):

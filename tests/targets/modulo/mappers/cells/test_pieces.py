@@ -12,7 +12,7 @@ from tests.targets.modulo.mappers.cells.graphs import copies, shuffled, stencil
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.targets.modulo.mappers.cells.colours import mixed, refined
+from gridloom.targets.modulo.mappers.cells.colours import mix_values, refine_colours
 from gridloom.targets.modulo.mappers.cells.pieces import repetition
 
 TORUS = build("torus:8x8")
@@ -80,6 +80,10 @@ def test_pieces_of_a_kind_list_nodes_that_correspond() -> None:
 def test_colours_tell_nodes_apart_by_what_lies_within_the_rounds() -> None:
     # A path of four nodes: after one round its ends differ from its inner nodes, which need two to differ.
     source, target = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4])
-    first, label, both = mixed(np.zeros(5, dtype=np.uint64)), np.zeros(4, dtype=np.uint64), np.ones(4, dtype=np.bool_)
-    assert len(set(refined(first, source, target, label, both, 1).tolist())) == 3
-    assert len(set(refined(first, source, target, label, both, 4).tolist())) == 5
+    first, label, both = (
+        mix_values(np.zeros(5, dtype=np.uint64)),
+        np.zeros(4, dtype=np.uint64),
+        np.ones(4, dtype=np.bool_),
+    )
+    assert len(set(refine_colours(first, source, target, label, both, 1).tolist())) == 3
+    assert len(set(refine_colours(first, source, target, label, both, 4).tolist())) == 5

@@ -18,7 +18,7 @@ from gridloom.mapping import Failure, Mapping
 from gridloom.mapping.json_format import dumps
 from gridloom.mapping.mii import mii
 from gridloom.search import solver
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.solver import ExactConfig, OutOfTimeError, solve
 from gridloom.search.symmetry import representatives
 from gridloom.targets.modulo.mappers.exact.mapping import to_mapping
@@ -215,7 +215,7 @@ def published(benchmarks, name: str, side: int, ii: int) -> None:
     assert (found.ii, found.provenance["optimal"]) == (ii, True)
 
 
-class FewLooks(Clock):
+class FewLooks(SearchClock):
     """A clock that is over after some looks."""
 
     def __init__(self, looks: int, budget: Budget) -> None:

@@ -12,18 +12,18 @@ from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.jit import kernel
 from gridloom.search.arrays import Float64s
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, Placement, Scratch
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
 from gridloom.targets.modulo.mappers.initial.cost_kernel import net_cost
 from gridloom.targets.modulo.mappers.initial.placement import InitialPlacement, initial_places
-from gridloom.targets.modulo.mappers.problem import ModuloProblem, Registers
+from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
-from gridloom.targets.modulo.mappers.state import Loop, Race
+from gridloom.targets.modulo.mappers.state import ModuloLoop, Race
 
 ARRAYS = ("torus:3x3,regs=4", "torus:2x4,regs=2,bus=none", "ramp-6", "torus:3x3,regs=8,file=central")
 
 
 @kernel
-def estimates(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, found: Float64s) -> None:
+def estimates(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, found: Float64s) -> None:
     """The estimate for each net, from the places alone."""
     for net in range(loop.nodes):
         found[net] = net_cost(ground, loop, place, scratch, net)
@@ -43,7 +43,7 @@ def race(*, stopped: bool = False, winner: int = 1 << 30, number: int = 0) -> Ra
 def annealed(seed: int, moves: int, *, stopped: bool = False) -> tuple[InitialPlacement, bool]:
     """A placement of a random loop after so many moves, and whether every node found a slot."""
     problem, ii = problem_of(seed)
-    loop, registers = problem.loop(ii), Registers(limit=2, rotating=1)
+    loop, registers = problem.loop(ii), RegisterUse(limit=2, rotating=1)
     placement = InitialPlacement(Distances(problem), problem.fabric(loop, ii, registers, 1.0), loop, registers)
     rank, anywhere = np.arange(loop.nodes, dtype=np.float64), np.full(loop.nodes, -1, dtype=np.int64)
     return placement, placement.run(rank, anywhere, seed, moves, race(stopped=stopped))
@@ -95,7 +95,7 @@ def test_placement_that_is_stopped_is_complete() -> None:
 
 def test_annealing_ends_when_a_start_of_a_lower_number_has_won() -> None:
     problem, ii = problem_of(1)
-    loop, registers = problem.loop(ii), Registers(limit=2, rotating=1)
+    loop, registers = problem.loop(ii), RegisterUse(limit=2, rotating=1)
     rank, anywhere = np.arange(loop.nodes, dtype=np.float64), np.full(loop.nodes, -1, dtype=np.int64)
     places = []
     for lost in (race(winner=2, number=3), race(stopped=True)):
@@ -112,7 +112,7 @@ def test_more_nodes_than_slots_have_no_placement() -> None:
     for k in range(5):
         b.add("neg", x, id=f"n{k}")
     problem = ModuloProblem(b.build(), build("torus:2x2,regs=1"))
-    loop, registers = problem.loop(1), Registers(limit=1, rotating=0)
+    loop, registers = problem.loop(1), RegisterUse(limit=1, rotating=0)
     fabric = problem.fabric(loop, 1, registers, 1.0)
     rank, anywhere = np.zeros(loop.nodes), np.full(loop.nodes, -1, dtype=np.int64)
     rng = np.random.default_rng(0)

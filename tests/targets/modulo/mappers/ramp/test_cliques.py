@@ -7,15 +7,19 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from gridloom.targets.modulo.mappers.ramp.cliques import dharwadker_kernel, local_kernel
-from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Relations, compatibility, nearest_tiles
+from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    ConflictRelations,
+    compatibility,
+    nearest_tiles,
+)
 from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files
 
 SEARCHES = {"local": local_kernel.find_clique, "dharwadker": dharwadker_kernel.find_clique}
 
 
-def random_relations(rng: Generator, ops: int, tiles: int, slots: int = 3) -> Relations:
+def random_relations(rng: Generator, ops: int, tiles: int, slots: int = 3) -> ConflictRelations:
     pairs = np.array([rng.choice(ops, 2, replace=False) for _ in range(ops // 2)], dtype=np.int64).reshape(-1, 2)
-    return Relations(
+    return ConflictRelations(
         able=rng.random((ops, tiles)) < 0.8,
         slot=rng.integers(0, slots, ops),
         result=rng.integers(-1, slots, ops),
@@ -28,7 +32,7 @@ def random_relations(rng: Generator, ops: int, tiles: int, slots: int = 3) -> Re
     )
 
 
-def expected(r: Relations) -> np.ndarray:
+def expected(r: ConflictRelations) -> np.ndarray:
     """Compatible pairs of vertices, straight from the definition."""
     ops, tiles = r.able.shape
     found = np.zeros((ops, tiles, ops, tiles), dtype=bool)

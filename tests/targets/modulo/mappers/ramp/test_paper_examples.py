@@ -16,7 +16,7 @@ from gridloom.sim import simulate
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph, work_graph
 from gridloom.targets.modulo.mappers.ramp.memmap import MemmapConfig, memmap
-from gridloom.targets.modulo.mappers.ramp.place import Attempt, unplaced
+from gridloom.targets.modulo.mappers.ramp.place import RampAttempt, start_attempt
 from gridloom.targets.modulo.mappers.ramp.ramp import RampConfig, ramp
 from gridloom.targets.modulo.mappers.ramp.regimap import RegimapConfig, regimap
 from gridloom.targets.modulo.mappers.ramp.registers import UNUSED
@@ -115,7 +115,7 @@ def test_figure_3_references_keep_the_cycles_of_the_first_schedule(mapper: str) 
 # -- figure 5: how each strategy changes x -> y ------------------------------------------------------------------------
 
 
-def x_to_y() -> tuple[Editor, Attempt]:
+def x_to_y() -> tuple[Editor, RampAttempt]:
     """p -> x, x -> z in the next cycle, x -> y three cycles later, and a live-in c that y reads."""
     b = DfgBuilder("figure5")
     b.add("neg", id="p", liveout="p")
@@ -126,7 +126,7 @@ def x_to_y() -> tuple[Editor, Attempt]:
     problem = ModuloProblem(b.build(), build("torus:2x2,regs=2"))
     cycle = {"p": 0, "x": 1, "z": 2, "y": 4}
     cycles = np.array([cycle[problem.dfg.nodes[k].id] for k in problem.nodes])
-    return Editor(problem), unplaced(work_graph(problem), cycles, 5)
+    return Editor(problem), start_attempt(work_graph(problem), cycles, 5)
 
 
 def named(editor: Editor, graph: WorkGraph) -> list[str]:
@@ -140,7 +140,7 @@ def named(editor: Editor, graph: WorkGraph) -> list[str]:
     return sorted(f"{names[link.source]}->{names[link.target]}" for link in graph.links)
 
 
-def link(editor: Editor, now: Attempt, source: str, target: str) -> int:
+def link(editor: Editor, now: RampAttempt, source: str, target: str) -> int:
     ids = [editor.problem.dfg.nodes[op.node].id for op in now.graph.ops]
     return next(k for k, e in enumerate(now.graph.links) if (ids[e.source], ids[e.target]) == (source, target))
 

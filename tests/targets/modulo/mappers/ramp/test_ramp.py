@@ -22,7 +22,7 @@ from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.memmap import MemmapConfig, memmap
 from gridloom.targets.modulo.mappers.ramp.ramp import RampConfig, ramp
 from gridloom.targets.modulo.mappers.ramp.regimap import LearningSearch, RegimapConfig, regimap
-from gridloom.targets.modulo.mappers.ramp.search import STRATEGIES, Limits, Technique
+from gridloom.targets.modulo.mappers.ramp.search import STRATEGIES, RampLimits, Technique
 from gridloom.transform.streams import streams_to_memory
 from gridloom.verify import legal
 
@@ -232,7 +232,7 @@ def test_regimap_schedules_for_fewer_tiles_in_later_rounds() -> None:
     dfg = streams_to_memory(load_source("kernel:gsm_ltp"))
     problem = ModuloProblem(dfg, build("ramp-7"))
     technique = Technique(strategies=frozenset({"route"}), keeps_live_ins=False)
-    limits = Limits(ii=None, attempts=1, starts=16, moves=50, links=1, sideways=0, options=0, first=1)
+    limits = RampLimits(ii=None, attempts=1, starts=16, moves=50, links=1, sideways=0, options=0, first=1)
     search = LearningSearch(problem, technique, limits, mii(dfg, build("ramp-7")))
     ops, ii = len(search.original.ops), 4
     clock = QUICK.start()

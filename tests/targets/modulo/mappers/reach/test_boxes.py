@@ -15,7 +15,7 @@ from gridloom.mapping import Mapping
 from gridloom.search.budget import Budget
 from gridloom.sim import simulate
 from gridloom.targets.modulo.mappers.modulo import ModuloConfig, modulo
-from gridloom.targets.modulo.mappers.problem import ModuloProblem, Registers
+from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.reach.box_kernel import (
     CLEARED_FILES,
     CLEARED_TILES,
@@ -27,7 +27,7 @@ from gridloom.targets.modulo.mappers.reach.box_kernel import (
     end_box,
 )
 from gridloom.targets.modulo.mappers.reach.distances import Distances
-from gridloom.targets.modulo.mappers.state import Box, Fabric, empty_state, workspace
+from gridloom.targets.modulo.mappers.state import ModuloFabric, TileBox, empty_state, workspace
 from gridloom.verify import legal
 
 REACH = 3
@@ -36,7 +36,7 @@ PAIRS = [(0, 0), (0, 1), (0, 60), (5, 115), (120, 7)]
 
 
 @kernel
-def enclose(fabric: Fabric, box: Box, source: int, target: int) -> None:
+def enclose(fabric: ModuloFabric, box: TileBox, source: int, target: int) -> None:
     """Make the box of a route."""
     begin_box(box)
     add_ball(box, target)
@@ -45,20 +45,20 @@ def enclose(fabric: Fabric, box: Box, source: int, target: int) -> None:
     end_box(fabric, box)
 
 
-def ground(*, boxed: bool = True) -> tuple[Fabric, Box]:
+def ground(*, boxed: bool = True) -> tuple[ModuloFabric, TileBox]:
     """An array of more than a hundred tiles, with a box that holds nothing yet, or with all of its tiles."""
     b = DfgBuilder("one")
     b.add("neg", b.livein("x"))
     problem = ModuloProblem(b.build(), build(f"torus:{SIDE}x{SIDE},regs=2"))
     loop = problem.loop(2)
-    fabric = problem.fabric(loop, 2, Registers(limit=2, rotating=1), 1.0)
+    fabric = problem.fabric(loop, 2, RegisterUse(limit=2, rotating=1), 1.0)
     state = empty_state(fabric, loop, problem.pool_room)
     anywhere = np.full(loop.nodes, -1, dtype=np.int64)
     reach = Distances(problem).reach if boxed else None
     return fabric, workspace(fabric, state, np.zeros(loop.nodes), anywhere, 0, None, reach).labels.box
 
 
-def listed(box: Box) -> tuple[list[int], list[int], list[int], list[int]]:
+def listed(box: TileBox) -> tuple[list[int], list[int], list[int], list[int]]:
     """Tiles and files of the box, then those that are cleared."""
     lists = (box.tiles, box.files, box.cleared_tiles, box.cleared_files)
     sizes = (TILES, FILES, CLEARED_TILES, CLEARED_FILES)

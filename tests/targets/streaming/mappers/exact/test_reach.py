@@ -14,7 +14,7 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.frontend.source import load_source
 from gridloom.search.budget import Budget
 from gridloom.targets.streaming.fuse import fuse
-from gridloom.targets.streaming.mappers.exact.reach import fewest_cycles, matched, paths_of
+from gridloom.targets.streaming.mappers.exact.reach import fewest_cycles, has_matching, paths_of
 from gridloom.targets.streaming.mappers.kernel import makespan, schedule
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
 from gridloom.targets.streaming.mappers.search import longest_path
@@ -86,4 +86,4 @@ def test_paths_are_those_of_one_iteration() -> None:
 @given(slots=st.lists(st.integers(0, 63), max_size=6))
 def test_matching_is_that_of_all_choices(slots: list[int]) -> None:
     bits = [[k for k in range(6) if mask >> k & 1] for mask in slots]
-    assert matched(slots) == any(len(set(row)) == len(row) for row in itertools.product(*bits))
+    assert has_matching(slots) == any(len(set(row)) == len(row) for row in itertools.product(*bits))

@@ -37,7 +37,7 @@ OPTIONS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PlacerRow:
     """One placement, routed and balanced: who made it, seconds of placing, and figures if it is legal.
 
     ``wirelength`` is counted as placers do: hops between the tiles of each edge beyond the first.
@@ -67,7 +67,7 @@ def command(seed: int, *, program: str = "vpr") -> list[str]:
 
 def compare(
     source: str, arch: str, folder: Path, *, runs: int, program: str = "vpr", elsewhere: Path | None = None
-) -> list[Row]:
+) -> list[PlacerRow]:
     """Run VPR with the seeds 1 to ``runs``, then ``anneal`` for as long as all of these took together.
 
     Each row is a placement of VPR, the last one our mapping. Without the program, rows that were measured elsewhere
@@ -88,7 +88,7 @@ def compare(
     return [*rows, _mapped(ours, "gridloom", limit)]
 
 
-def _placed(source: str, arch: str, folder: Path, seed: int, program: str) -> Row:
+def _placed(source: str, arch: str, folder: Path, seed: int, program: str) -> PlacerRow:
     """One run of VPR, and its placement routed and balanced by us."""
     began = time.perf_counter()
     try:
@@ -106,18 +106,18 @@ def _placed(source: str, arch: str, folder: Path, seed: int, program: str) -> Ro
     return _mapped(Request(source=source, arch=arch, place=place), f"vpr, seed {seed}", seconds)
 
 
-def _mapped(request: Request, placer: str, seconds: float) -> Row:
+def _mapped(request: Request, placer: str, seconds: float) -> PlacerRow:
     """The figures of a request's mapping."""
     mapping = run_flow(request).mapping
     if mapping is None:
-        return Row(placer=placer, seconds=seconds, legal=False)
+        return PlacerRow(placer=placer, seconds=seconds, legal=False)
     figures = stats(mapping)
-    return Row(
+    return PlacerRow(
         placer=placer, seconds=seconds, legal=True, fifo=figures.buffers_max, wirelength=figures.placed_wirelength
     )
 
 
-def measured_elsewhere(graph: str, arch: Arch, folder: Path) -> list[Row]:
+def measured_elsewhere(graph: str, arch: Arch, folder: Path) -> list[PlacerRow]:
     """What VPR found on a mesh of this size, from the folder of published graphs; none where there is no such file.
 
     The rows say how many seeds they are the best of; their seconds are those of all seeds together.
@@ -129,7 +129,7 @@ def measured_elsewhere(graph: str, arch: Arch, folder: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if (row["graph"].lower(), row["side"]) == (name, str(arch.rows))]
     return [
-        Row(
+        PlacerRow(
             placer=f"vpr, {row['mode']}, best of {row['seeds']}",
             seconds=float(row["cpu_s_per_run"]) * int(row["seeds"]),
             legal=None,

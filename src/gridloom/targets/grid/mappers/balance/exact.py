@@ -53,7 +53,7 @@ class Balance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class LengthWindow:
     """What the router is asked for: ``low`` to ``high`` links for each edge; and the issue cycles behind it.
 
     :func:`plan` makes it. A route of ``high`` links arrives just when its target issues; each link less is one cycle in
@@ -65,7 +65,7 @@ class Window:
     issue: Int64s
 
 
-class Timing:
+class IssueTiming:
     """The rules between the issue cycles of a problem's nodes; lengths of routes come with each question.
 
     Rule k says lower <= t[v] - t[u] <= upper. The first rules are those of the edges between different nodes, in the
@@ -187,7 +187,7 @@ class Timing:
         return np.minimum(limits, bound).astype(np.int64)
 
 
-def balance(timing: Timing, position: Int32s, length: Int32s, *, fastest: bool = False) -> Balance | None:
+def balance(timing: IssueTiming, position: Int32s, length: Int32s, *, fastest: bool = False) -> Balance | None:
     """The smallest maximum FIFO and, under it, the smallest total; None when no issue cycles obey the rules.
 
     With ``fastest`` the latency comes first: the FIFOs are the smallest among those of least latency.
@@ -210,7 +210,7 @@ def balance(timing: Timing, position: Int32s, length: Int32s, *, fastest: bool =
     return None if issue is None else _result(timing, issue, waits, loops)
 
 
-def _smallest_maximum(timing: Timing, position: Int32s, waits: Int64s, start: Int64s, last: int | None) -> int:
+def _smallest_maximum(timing: IssueTiming, position: Int32s, waits: Int64s, start: Int64s, last: int | None) -> int:
     """The least bound on all FIFOs under which there are issue cycles.
 
     Bisection between 0 and what the earliest issue cycles need; each step is a run of Bellman-Ford.
@@ -226,12 +226,12 @@ def _smallest_maximum(timing: Timing, position: Int32s, waits: Int64s, start: In
     return low
 
 
-def _latency(timing: Timing, issue: Int64s) -> int:
+def _latency(timing: IssueTiming, issue: Int64s) -> int:
     """Cycles from 0 to the last result."""
     return int((issue[: timing.root] + timing.problem.latency).max(initial=0))
 
 
-def _result(timing: Timing, issue: Int64s, waits: Int64s, loops: Int64s) -> Balance:
+def _result(timing: IssueTiming, issue: Int64s, waits: Int64s, loops: Int64s) -> Balance:
     """The balance of issue cycles: what is left of each difference beyond the least wait is the edge's FIFO."""
     fifo = np.zeros(len(timing.problem.edges), dtype=np.int32)
     count = len(waits)
@@ -240,7 +240,9 @@ def _result(timing: Timing, issue: Int64s, waits: Int64s, loops: Int64s) -> Bala
     return Balance(issue[: timing.root], fifo, _latency(timing, issue))
 
 
-def plan(timing: Timing, position: Int32s, shortest: Int32s, bound: int, *, fastest: bool = False) -> Window | None:
+def plan(
+    timing: IssueTiming, position: Int32s, shortest: Int32s, bound: int, *, fastest: bool = False
+) -> LengthWindow | None:
     """Windows on route lengths under which no FIFO is deeper than ``bound``; None when no cycles obey the rules.
 
     The cycles are those that need the fewest links beyond ``shortest``: a wait of up to ``bound`` (and the tile's
@@ -262,4 +264,4 @@ def plan(timing: Timing, position: Int32s, shortest: Int32s, bound: int, *, fast
     wire[timing.crossing] += t[timing.v[: len(waits)]] - t[timing.u[: len(waits)]] - waits
     low = shortest.astype(np.int64)
     low[timing.crossing] = np.maximum(low[timing.crossing], wire[timing.crossing] - caps)
-    return Window(low.astype(np.int32), wire.astype(np.int32), t[: timing.root])
+    return LengthWindow(low.astype(np.int32), wire.astype(np.int32), t[: timing.root])

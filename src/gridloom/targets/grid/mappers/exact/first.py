@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.sat import Clauses
 from gridloom.search.solver import MAX_SIZE
 from gridloom.targets.grid.mappers.problem import StaticProblem
@@ -46,7 +46,7 @@ _GROWTH = (0, 0, 0, 1, 1, 2, 2, 3, 4, 6)
 Routed = Callable[[Int32s], list[int] | None]
 
 
-def first_mapping(problem: StaticProblem, clock: Clock, until: Callable[[], bool], routed: Routed) -> bool:
+def first_mapping(problem: StaticProblem, clock: SearchClock, until: Callable[[], bool], routed: Routed) -> bool:
     """Look for places that ``routed`` takes, until ``until`` says so; True when it took some."""
     rng = np.random.default_rng(clock.budget.seed)
     nearest, farthest = 1, int(problem.hops.max(initial=1))
@@ -59,13 +59,15 @@ def first_mapping(problem: StaticProblem, clock: Clock, until: Callable[[], bool
                 nearest += 1
             if until() or isinstance(answer, np.ndarray):
                 break
-        if isinstance(answer, np.ndarray) and _shorten_and_route(Wires(problem, answer, rng), clock, until, routed):
+        if isinstance(answer, np.ndarray) and _shorten_and_route(
+            WireShortening(problem, answer, rng), clock, until, routed
+        ):
             return True
         conflicts *= 4
     return False
 
 
-def _shorten_and_route(wires: Wires, clock: Clock, until: Callable[[], bool], routed: Routed) -> bool:
+def _shorten_and_route(wires: WireShortening, clock: SearchClock, until: Callable[[], bool], routed: Routed) -> bool:
     """Shorten wires, then ask for routes and move nodes whose edges are in each other's way, in turn."""
     idle = 0
     while idle < _PATIENCE and wires.total and not until():
@@ -82,7 +84,7 @@ def _shorten_and_route(wires: Wires, clock: Clock, until: Callable[[], bool], ro
 
 
 def near_places(
-    problem: StaticProblem, distance: int, clock: Clock, conflicts: int, rng: np.random.Generator
+    problem: StaticProblem, distance: int, clock: SearchClock, conflicts: int, rng: np.random.Generator
 ) -> Int32s | bool | None:
     """A tile for each node such that no edge spans more than ``distance`` links.
 
@@ -138,7 +140,7 @@ def _positions(model: Clauses, at: NDArray[np.int64]) -> Int32s:
     return np.array(found, dtype=np.int32)
 
 
-class Wires:
+class WireShortening:
     """Places whose wires are made shorter, a few tiles at a time.
 
     ``places`` is the tile of each node; :meth:`shorten` changes it in place, never for longer wires.
@@ -167,7 +169,7 @@ class Wires:
         """Links beyond the first, over all edges."""
         return int(self._longer().sum())
 
-    def shorten(self, clock: Clock) -> bool:
+    def shorten(self, clock: SearchClock) -> bool:
         """One small model around a random long edge; True when wires became shorter."""
         longer = self._longer()
         edge = self._edges[self._rng.choice(len(longer), p=longer / longer.sum())]
@@ -182,7 +184,7 @@ class Wires:
         chosen: list[int] = order[:_AROUND].tolist()
         return chosen
 
-    def part(self, edges: list[int], clock: Clock) -> bool:
+    def part(self, edges: list[int], clock: SearchClock) -> bool:
         """Move nodes of edges that cannot all be routed; False where no small model has another place for them.
 
         From now on the ends of these edges are never again all on the tiles that they are on now.
@@ -204,7 +206,7 @@ class Wires:
                 return True
         return False
 
-    def _rearrange(self, nodes: list[int], tiles: list[int], clock: Clock, growth: int = 0) -> bool:
+    def _rearrange(self, nodes: list[int], tiles: list[int], clock: SearchClock, growth: int = 0) -> bool:
         """Put the nodes on these tiles with edges as short as is found soon; True when they are shorter than before.
 
         The first solution is any that is longer by ``growth`` at most, with the solver's choices at random.

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.solver import Solved, check_clock, check_size, check_time, cp_model
 from gridloom.search.symmetry import representatives
 from gridloom.targets.grid.mappers.problem import UNLIMITED, StaticProblem
-from gridloom.targets.grid.mappers.route.pathfinder import Routes
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes
 
 Aim = Literal["wirelength", "buffers", "latency", "any"]
 
@@ -66,7 +66,7 @@ class StaticModel:
     OutOfTimeError where the clock ends first.
     """
 
-    def __init__(self, problem: StaticProblem, scope: StaticScope, clock: Clock) -> None:
+    def __init__(self, problem: StaticProblem, scope: StaticScope, clock: SearchClock) -> None:
         self.problem = problem
         self.scope = scope
         self.clock = clock
@@ -355,7 +355,7 @@ class StaticModel:
         """True when a solution says which links edges take: where all ends are neighbours, places alone do."""
         return self.scope.links or (self.scope.longest == 1 and self.scope.wirelength == 0)
 
-    def routes(self, solved: Solved) -> Routes:
+    def routes(self, solved: Solved) -> GridRoutes:
         """The links of each edge; each (net, link, age) is followed back one way, so that branches share."""
         p, links = self.problem, self.problem.links
         if not self.scope.links:
@@ -381,9 +381,9 @@ class StaticModel:
                     )
         used = np.bincount([link for _, link in carried], minlength=max(1, links.count)).astype(np.int32)
         overuse = int(np.maximum(used - 1, 0).sum())
-        return Routes(way, length[: len(p.edges)], used, overuse, 0)
+        return GridRoutes(way, length[: len(p.edges)], used, overuse, 0)
 
-    def _direct(self, position: Int32s) -> Routes:
+    def _direct(self, position: Int32s) -> GridRoutes:
         """One link for each edge, from its source to the neighbour that its target is on."""
         p, links = self.problem, self.problem.links
         between = {(int(links.source[k]), int(links.target[k])): k for k in range(links.count)}
@@ -394,7 +394,7 @@ class StaticModel:
             length[e] = 1
         taken = {int(link) for link in way[:, 0] if link >= 0}
         used = np.bincount(sorted(taken), minlength=max(1, links.count)).astype(np.int32)
-        return Routes(way, length[: len(p.edges)], used, 0, 0)
+        return GridRoutes(way, length[: len(p.edges)], used, 0, 0)
 
     def _following(self, link: int) -> list[int]:
         """The links that may follow a link."""

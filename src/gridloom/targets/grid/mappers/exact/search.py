@@ -19,14 +19,14 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.sat import solve_boolean
 from gridloom.search.settings import origin
 from gridloom.search.solver import ExactConfig, ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
-from gridloom.targets.grid.bounds import Bound, fifo_bound, latency_bound, wirelength_bound
-from gridloom.targets.grid.mappers.balance.exact import Balance, Timing, balance
-from gridloom.targets.grid.mappers.candidate import Candidate
+from gridloom.targets.grid.bounds import GridBound, fifo_bound, latency_bound, wirelength_bound
+from gridloom.targets.grid.mappers.balance.exact import Balance, IssueTiming, balance
+from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.exact.first import first_mapping
 from gridloom.targets.grid.mappers.exact.model import StaticModel, StaticScope
 from gridloom.targets.grid.mappers.mapping import to_mapping
@@ -57,14 +57,14 @@ def exact_static(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     Raises OptionError for another kind of array or domain, MissingExtra without OR-Tools. A model that is too large to
     be built is a Failure.
     """
-    refuse_unsuited("exact", dfg, arch)
+    check_suits("exact", dfg, arch)
     cp_model()
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem)
     if reason is not None:
         return reason
-    timing = Timing(problem)
+    timing = IssueTiming(problem)
     even = np.ones(len(problem.edges), dtype=np.int32)
     apart = balance(timing, np.zeros(problem.size, dtype=np.int32), even)  # also compiles before the clock starts
     search = _Search(problem, timing, config, clock.prepared(), apart)
@@ -85,7 +85,7 @@ def sufficient_length(problem: StaticProblem) -> int:
     return max(1, problem.links.count - pairs + 1)
 
 
-def _parted(clock: Clock, part: float) -> Callable[[], bool]:
+def _parted(clock: SearchClock, part: float) -> Callable[[], bool]:
     """A question that is answered with True once a part of what is left of the budget now is used up."""
     budget, moves = clock.budget, clock.moves
     most = None if budget.effort is None else moves + part * (budget.effort - moves)
@@ -108,12 +108,12 @@ class _Search:
     """
 
     problem: StaticProblem
-    timing: Timing
+    timing: IssueTiming
     config: ExactConfig
-    clock: Clock
+    clock: SearchClock
     #: The graph's own balance, if every edge had one link.
     ideal: Balance | None
-    best: Candidate | None = None
+    best: PlacementCandidate | None = None
     proof: list[str] = field(default_factory=list)
     bound: int = 0
     #: True when a model was left out, since building it would have taken, or took, more than the time left.
@@ -139,7 +139,7 @@ class _Search:
         proved = {"optimal": value <= self.bound, "bound": self.bound, "proof": self.proof}
         return to_mapping(self.problem, self.best, origin("exact", self.config, self.clock, **proved))
 
-    def _counted(self) -> Bound:
+    def _counted(self) -> GridBound:
         """The bound that counting alone gives, before any model is built."""
         dfg, arch = self.problem.dfg, self.problem.arch
         counted = {"wirelength": wirelength_bound, "buffers": fifo_bound, "latency": latency_bound}
@@ -149,7 +149,7 @@ class _Search:
         """The objective with a value, as the lines of a proof have it."""
         return f"{'deepest FIFO' if self.config.objective == 'buffers' else self.config.objective} {value}"
 
-    def _value(self, candidate: Candidate) -> int:
+    def _value(self, candidate: PlacementCandidate) -> int:
         """The objective's value of a candidate, counted on its routes and its balance."""
         if candidate.balance is None:
             raise ValueError("a candidate without issue cycles is no mapping")
@@ -308,12 +308,12 @@ class _Search:
             self.bound = value
             self.proof.append(f"{self._words(value - 1)}: refuted")
 
-    def _candidate(self, model: StaticModel, solved: Solved) -> Candidate:
+    def _candidate(self, model: StaticModel, solved: Solved) -> PlacementCandidate:
         """The candidate of a solution. Issue cycles are found anew, exactly, for the solution's routes."""
         position, routes = model.position(solved), model.routes(solved)
         fastest = self.config.objective == "latency"
         cycles = balance(self.timing, position, routes.length, fastest=fastest)
-        return Candidate((0,), position, routes, cycles, 0)
+        return PlacementCandidate((0,), position, routes, cycles, 0)
 
     def _failure(self) -> Failure:
         """Why there is no mapping: refuted, or not found within the budget, with the proof so far."""

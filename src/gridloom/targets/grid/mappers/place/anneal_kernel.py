@@ -22,17 +22,17 @@ from gridloom.jit import borrowing, copy_row, int64, kernel
 from gridloom.search.annealing import accepts, vpr_factor, vpr_reach
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state, random_word
-from gridloom.targets.grid.mappers.place.tables import Graph, Grid
+from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
 
 
-class Prices(NamedTuple):
+class HopPrices(NamedTuple):
     """What each entry of the graph's neighbour table costs: ``weight`` for each hop beyond ``ideal``."""
 
     weight: Int32s
     ideal: Int32s
 
 
-class Placement(NamedTuple):
+class GridPlacement(NamedTuple):
     """The tile of each node, the node of each tile (-1: none), and the tiles of the best placement so far.
 
     ``position`` and ``occupant`` are inverse to each other between moves.
@@ -43,7 +43,7 @@ class Placement(NamedTuple):
     best: Int32s
 
 
-class Schedule(NamedTuple):
+class CoolingSchedule(NamedTuple):
     """How a run cools."""
 
     #: The first temperature as a multiple of the spread of costs (1: everything moves freely).
@@ -55,7 +55,7 @@ class Schedule(NamedTuple):
 
 
 @borrowing
-def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
+def total_cost(position: Int32s, graph: PlacedGraph, prices: HopPrices, grid: TileGrid) -> int:
     """The cost of a placement: every edge is listed at both its ends, so half of the sum.
 
     Linear in the edges. A run counts it once and then follows it move by move.
@@ -70,7 +70,9 @@ def total_cost(position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> in
 
 
 @borrowing
-def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph, prices: Prices, grid: Grid) -> int:
+def _rise(
+    a: int, b: int, here: int, there: int, position: Int32s, graph: PlacedGraph, prices: HopPrices, grid: TileGrid
+) -> int:
     """What moving node a from ``here`` to ``there`` costs; its edge with b, which it swaps with, stays as it is."""
     delta = 0
     for k in range(graph.starts[a], graph.starts[a + 1]):
@@ -85,7 +87,7 @@ def _rise(a: int, b: int, here: int, there: int, position: Int32s, graph: Graph,
 
 
 @borrowing
-def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: Graph, grid: Grid) -> int:
+def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: PlacedGraph, grid: TileGrid) -> int:
     """The tile that a move tries for node a: in reach of where it is, or beside a node it is connected to.
 
     One random bit decides between the two. Beside a neighbour means at most one row and column away, in one of four
@@ -124,7 +126,7 @@ class _Sweep(NamedTuple):
 @borrowing
 def _sweep(
     moves: int, temperature: float, reach: int, before: _Sweep, state: RandomState,
-    placement: Placement, graph: Graph, prices: Prices, grid: Grid,
+    placement: GridPlacement, graph: PlacedGraph, prices: HopPrices, grid: TileGrid,
 ) -> _Sweep:  # fmt: skip
     """Make the moves of one temperature, from the costs that the sweep before came to.
 
@@ -166,7 +168,13 @@ def _sweep(
 
 @kernel
 def anneal(
-    position: Int32s, graph: Graph, prices: Prices, grid: Grid, schedule: Schedule, seed: int, stop: Uint8s
+    position: Int32s,
+    graph: PlacedGraph,
+    prices: HopPrices,
+    grid: TileGrid,
+    schedule: CoolingSchedule,
+    seed: int,
+    stop: Uint8s,
 ) -> tuple[int, int]:
     """Anneal ``position`` in place to the best placement found: (its cost, moves made).
 
@@ -178,13 +186,13 @@ def anneal(
     occupant = np.full(len(grid.row), -1, dtype=np.int32)
     for a in range(len(position)):
         occupant[position[a]] = a
-    placement = Placement(position, occupant, position.copy())
+    placement = GridPlacement(position, occupant, position.copy())
     cost = total_cost(position, graph, prices, grid)
     if len(graph.movable) == 0:
         return cost, 0
     widest = max(grid.tile.shape[0], grid.tile.shape[1]) - 1
     # Random moves on a copy tell how far costs spread. No cost is below the best one given, so that none is kept.
-    trial = Placement(position.copy(), occupant.copy(), placement.best)
+    trial = GridPlacement(position.copy(), occupant.copy(), placement.best)
     made = max(200, 4 * len(graph.movable))
     sweep = _Sweep(cost, int64(-(1 << 40)), int64(0), 0.0, 0.0)
     sweep = _sweep(made, 1e30, widest, sweep, state, trial, graph, prices, grid)

@@ -16,7 +16,7 @@ from gridloom.jit import internal, kernel
 from gridloom.search.arrays import Bools, Float64s, Int32s
 
 
-class Part(NamedTuple):
+class BisectionPart(NamedTuple):
     """The part of a graph that is cut in two.
 
     Members are numbered from 0 within the part: ``members[a]`` is the node of member a, ``local`` leads back. Sides,
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 @internal
-def _gain(a: int, side: Bools, part: Part) -> float:
+def _gain(a: int, side: Bools, part: BisectionPart) -> float:
     """How much less is cut when a member changes sides.
 
     Edges to the other side are no longer cut, edges to its own side are; the pull counts like as many edges to the
@@ -50,7 +50,7 @@ def _gain(a: int, side: Bools, part: Part) -> float:
 
 
 @internal
-def _pass(side: Bools, part: Part, room: Int32s, count: Int32s) -> float:
+def _pass(side: Bools, part: BisectionPart, room: Int32s, count: Int32s) -> float:
     """Move every node once, the best first, and keep the best prefix: what it gained.
 
     A node is locked once it has moved. A prefix counts only if both sides fit into their halves of the grid; moves
@@ -94,7 +94,7 @@ def _pass(side: Bools, part: Part, room: Int32s, count: Int32s) -> float:
 
 
 @kernel
-def bisect(side: Bools, part: Part, room: Int32s, passes: int) -> None:
+def bisect(side: Bools, part: BisectionPart, room: Int32s, passes: int) -> None:
     """Improve a bisection of a part in place; at most ``room[k]`` members on a side. O(passes * members^2).
 
     ``side`` has to obey ``room`` already.

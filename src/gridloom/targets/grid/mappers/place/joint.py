@@ -1,8 +1,8 @@
 """Nodes, routes and cycles annealed together: see :mod:`gridloom.targets.grid.mappers.place.joint_kernel`.
 
 This is the side of the kernel that Python sees: it makes the kernel's tables once for each problem, copies a placement
-and its routes into a layout with room for longer routes, and turns what the kernel leaves into :class:`Routes`. It is
-the slowest and strongest of the placers, used where the plain annealer and the router ended without a legal result.
+and its routes into a layout with room for longer routes, and turns what the kernel leaves into :class:`GridRoutes`. It
+is the slowest and strongest of the placers, used where the plain annealer and the router ended without a legal result.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.search.arrays import Bools, Int32s, Uint8s
-from gridloom.targets.grid.mappers.balance.exact import Timing
-from gridloom.targets.grid.mappers.place.tables import Edges, Graph, Grid
-from gridloom.targets.grid.mappers.route.pathfinder import Routes, link_tables
+from gridloom.targets.grid.mappers.balance.exact import IssueTiming
+from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, TileGrid
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, link_tables
 
 if TYPE_CHECKING:
     from gridloom.targets.grid.mappers.place.joint_kernel import Problem
@@ -35,7 +35,7 @@ class JointAnnealer:
     may run it.
     """
 
-    def __init__(self, timing: Timing, graph: Graph, edges: Edges, grid: Grid) -> None:
+    def __init__(self, timing: IssueTiming, graph: PlacedGraph, edges: Edges, grid: TileGrid) -> None:
         self.timing = timing
         self.problem = timing.problem
         self._graph, self._edges, self._grid = graph, edges, grid
@@ -43,8 +43,8 @@ class JointAnnealer:
     @cached_property
     def tables(self) -> Problem:
         """The kernel's view of the problem."""
+        from gridloom.targets.grid.mappers.place.joint_kernel import MeetingTimes as Times
         from gridloom.targets.grid.mappers.place.joint_kernel import Problem
-        from gridloom.targets.grid.mappers.place.joint_kernel import Timing as Times
 
         p = self.problem
         wait = (p.reach[p.source] - p.distance - 1).astype(np.int32)
@@ -53,7 +53,7 @@ class JointAnnealer:
     def run(
         self,
         position: Int32s,
-        routes: Routes,
+        routes: GridRoutes,
         issue: NDArray[Any] | None,
         allowed: Bools,
         *,
@@ -66,7 +66,7 @@ class JointAnnealer:
         cold: float = 0.3,
         price: float = 6.0,
         hop: float = 0.5,
-    ) -> tuple[Int32s, Routes, int]:
+    ) -> tuple[Int32s, GridRoutes, int]:
         """(placement, routes, moves) from a placement and whatever routes it has.
 
         With issue cycles the run is timed and ``bound`` is the deepest FIFO; without, ``bound`` is how much longer than
@@ -75,16 +75,20 @@ class JointAnnealer:
         temperatures, ``price`` what a signal without a link costs, ``hop`` what a hop costs a search, all in links. The
         arguments are not changed; issue cycles are not returned, since balancing finds them anew for the routes.
         """
-        from gridloom.targets.grid.mappers.place.joint_kernel import Layout, Rules, anneal_jointly
+        from gridloom.targets.grid.mappers.place.joint_kernel import JointLayout, MoveRules, anneal_jointly
 
         p = self.problem
         width = max(routes.way.shape[1], int(p.hops.max(initial=0)) + _SPARE)
         way = np.full((len(routes.way), width), -1, dtype=np.int32)
         way[:, : routes.way.shape[1]] = routes.way
         cycles = np.zeros(p.size, dtype=np.int32) if issue is None else issue.astype(np.int32)
-        layout = Layout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
-        rules = Rules(issue is not None, bound, price, hop, hot, cold, moves, moves * _VISITS, first_legal)
+        layout = JointLayout(position.copy(), cycles, way, routes.length.copy(), routes.used.copy())
+        rules = MoveRules(issue is not None, bound, price, hop, hot, cold, moves, moves * _VISITS, first_legal)
         grid = self._grid._replace(allowed=allowed)
         over, made = anneal_jointly(self.tables, grid, layout, rules, seed, stop)
         lost = int((layout.length[p.source != p.target] == 0).sum())
-        return layout.position, Routes(way, layout.length, layout.used, int(over) if not lost else 0, lost), int(made)
+        return (
+            layout.position,
+            GridRoutes(way, layout.length, layout.used, int(over) if not lost else 0, lost),
+            int(made),
+        )

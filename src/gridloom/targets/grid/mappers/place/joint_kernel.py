@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kernel
-from gridloom.search.annealing import STEP, constant_factor, largest_accepted
+from gridloom.search.annealing import STEP, constant_factor, draw_largest_rise
 from gridloom.search.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state
 from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile
-from gridloom.targets.grid.mappers.place.tables import Edges, Graph, Grid, Move
+from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, PlacementMove, TileGrid
 from gridloom.targets.grid.mappers.route.pathfinder_kernel import (
+    EdgeWindow,
+    GridLinks,
     Layers,
-    Links,
-    Prices,
-    Usage,
-    Window,
+    LinkUsage,
+    RoutePrices,
     empty_layers,
     search,
 )
@@ -43,7 +43,7 @@ _LOST = 2
 _FREE = 1 << 27
 
 
-class Timing(NamedTuple):
+class MeetingTimes(NamedTuple):
     """When values may meet.
 
     A value that leaves node a in cycle ``issue[a]`` over ``links`` links is at the other end in cycle ``issue[a] + wait
@@ -62,13 +62,13 @@ class Timing(NamedTuple):
 class Problem(NamedTuple):
     """What does not change in a run, but for the grid."""
 
-    graph: Graph
+    graph: PlacedGraph
     edges: Edges
-    timing: Timing
-    links: Links
+    timing: MeetingTimes
+    links: GridLinks
 
 
-class Layout(NamedTuple):
+class JointLayout(NamedTuple):
     """What moves change: tiles and issue cycles of nodes, links of edges (length 0: no way), signals of links.
 
     ``way[e, :length[e]]`` are the links of edge e from its source on, and ``used[link]`` counts the pairs of a signal
@@ -83,7 +83,7 @@ class Layout(NamedTuple):
     used: Int32s
 
 
-class Scratch(NamedTuple):
+class JointScratch(NamedTuple):
     """Room for searches and for what a refused move puts back.
 
     ``touched`` lists the edges of the move at hand, and row j of ``saved`` and ``saved_length`` is the old way of edge
@@ -99,7 +99,7 @@ class Scratch(NamedTuple):
     visited: Int64s
 
 
-class Rules(NamedTuple):
+class MoveRules(NamedTuple):
     """How to move."""
 
     timed: bool
@@ -119,12 +119,12 @@ class Rules(NamedTuple):
 
 
 @internal
-def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
+def _scratch(graph: PlacedGraph, links: int, depths: int) -> JointScratch:
     """Room for one run: a move touches the edges of two nodes, so twice the largest degree is enough."""
     most = 1
     for node in range(len(graph.starts) - 1):
         most = max(most, graph.starts[node + 1] - graph.starts[node])
-    return Scratch(
+    return JointScratch(
         empty_layers(links, depths),
         np.zeros(links),
         np.empty(2 * most, dtype=np.int32),
@@ -135,7 +135,7 @@ def _scratch(graph: Graph, links: int, depths: int) -> Scratch:
 
 
 @borrowing
-def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> None:
+def _note_siblings(e: int, step: int, edges: Edges, layout: JointLayout, layers: Layers) -> None:
     """Note (or forget, ``step`` -1) where the other edges of e's net are.
 
     ``layers.own[link, depth]`` then tells a search which links the signal is on already at that age: they cost it
@@ -150,7 +150,7 @@ def _note_siblings(e: int, step: int, edges: Edges, layout: Layout, layers: Laye
 
 
 @borrowing
-def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int:
+def _put(e: int, step: int, edges: Edges, layout: JointLayout, layers: Layers) -> int:
     """Put edge e on its links (``step`` 1) or take it off (-1); returns by how much conflicts change."""
     _note_siblings(e, int64(1), edges, layout, layers)
     over = 0
@@ -173,7 +173,9 @@ def _put(e: int, step: int, edges: Edges, layout: Layout, layers: Layers) -> int
 
 
 @borrowing
-def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules) -> tuple[int, int]:
+def _window(
+    e: int, edges: Edges, timing: MeetingTimes, hops: NDArray[Any], layout: JointLayout, rules: MoveRules
+) -> tuple[int, int]:
     """The least and the largest number of links that edge e may have where its ends are; empty: no way.
 
     In a timed run a route of ``high`` links arrives just in time, and each link less is a cycle in the FIFO.
@@ -190,7 +192,13 @@ def _window(e: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: La
 
 @borrowing
 def _least_rise(
-    touched: Int32s, count: int, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout, rules: Rules
+    touched: Int32s,
+    count: int,
+    edges: Edges,
+    timing: MeetingTimes,
+    hops: NDArray[Any],
+    layout: JointLayout,
+    rules: MoveRules,
 ) -> float:
     """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over.
 
@@ -211,24 +219,32 @@ def _least_rise(
 
 
 @borrowing
-def _find(e: int, edges: Edges, timing: Timing, links: Links, layout: Layout, scratch: Scratch, rules: Rules) -> None:
+def _find(
+    e: int,
+    edges: Edges,
+    timing: MeetingTimes,
+    links: GridLinks,
+    layout: JointLayout,
+    scratch: JointScratch,
+    rules: MoveRules,
+) -> None:
     """Route edge e, if there is a way in its window; the edge has to be off its links, and is not put on them here."""
     low, high = _window(e, edges, timing, links.hops, layout, rules)
     layout.length[e] = 0
     if low > high:
         return
-    window = Window(layout.position[edges.source[e]], layout.position[edges.target[e]], low, high)
+    window = EdgeWindow(layout.position[edges.source[e]], layout.position[edges.target[e]], low, high)
     # A detour of two links must stay cheaper than a link that is taken, whatever a hop costs.
-    prices = Prices(rules.price * (1.0 + rules.hop), rules.hop, 0.0)
+    prices = RoutePrices(rules.price * (1.0 + rules.hop), rules.hop, 0.0)
     _note_siblings(e, int64(1), edges, layout, scratch.layers)
-    usage = Usage(layout.used, scratch.history)
+    usage = LinkUsage(layout.used, scratch.history)
     layout.length[e] = search(window, links, scratch.layers, usage, prices, layout.way[e])
     scratch.visited[0] += scratch.layers.sizes[0]
     _note_siblings(e, int64(-1), edges, layout, scratch.layers)
 
 
 @borrowing
-def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
+def _node_in_conflict(state: RandomState, edges: Edges, layout: JointLayout) -> int:
     """An end of the next edge, from a random one on, that has no way or shares a link; -1: there is none."""
     count = len(edges.net)
     first = random_below(state, count)
@@ -245,7 +261,7 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: Layout) -> int:
 
 
 @borrowing
-def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
+def _gather(move: PlacementMove, graph: PlacedGraph, edges: Edges, touched: Int32s) -> int:
     """List the edges of the nodes that a move touches, each once; returns how many there are.
 
     Degrees are small, so looking through the list is cheaper than marking edges.
@@ -266,7 +282,13 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
 
 @borrowing
 def _retime(
-    a: int, state: RandomState, graph: Graph, edges: Edges, timing: Timing, hops: NDArray[Any], layout: Layout
+    a: int,
+    state: RandomState,
+    graph: PlacedGraph,
+    edges: Edges,
+    timing: MeetingTimes,
+    hops: NDArray[Any],
+    layout: JointLayout,
 ) -> bool:
     """Give node a an issue cycle that its neighbours allow where they are; False: there is none.
 
@@ -301,7 +323,13 @@ def _retime(
 
 @borrowing
 def _attempt(
-    move: Move, temperature: float, state: RandomState, problem: Problem, layout: Layout, scratch: Scratch, rules: Rules
+    move: PlacementMove,
+    temperature: float,
+    state: RandomState,
+    problem: Problem,
+    layout: JointLayout,
+    scratch: JointScratch,
+    rules: MoveRules,
 ) -> tuple[bool, int, int]:
     """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire).
 
@@ -318,7 +346,7 @@ def _attempt(
     if b >= 0:
         position[b] = here
     # What is accepted is drawn first: most moves are refused by their hops alone, without a search.
-    accepted = largest_accepted(temperature, state)
+    accepted = draw_largest_rise(temperature, state)
     count = _gather(move, graph, edges, touched)
     timely = True
     if rules.timed:
@@ -364,7 +392,7 @@ def _attempt(
 
 
 @borrowing
-def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) -> int:
+def _complete(problem: Problem, layout: JointLayout, scratch: JointScratch, rules: MoveRules) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
     lost = 0
     for e in problem.edges.net:
@@ -376,7 +404,7 @@ def _complete(problem: Problem, layout: Layout, scratch: Scratch, rules: Rules) 
 
 
 @borrowing
-def _copy(source: Layout, target: Layout) -> None:
+def _copy(source: JointLayout, target: JointLayout) -> None:
     """Copy a layout into another one of the same shape."""
     copy_row(source.position, target.position)
     copy_row(source.issue, target.issue)
@@ -387,7 +415,7 @@ def _copy(source: Layout, target: Layout) -> None:
 
 @kernel
 def anneal_jointly(
-    problem: Problem, grid: Grid, layout: Layout, rules: Rules, seed: int, stop: Uint8s
+    problem: Problem, grid: TileGrid, layout: JointLayout, rules: MoveRules, seed: int, stop: Uint8s
 ) -> tuple[int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, moves made).
 
@@ -409,7 +437,7 @@ def anneal_jointly(
     for e in range(len(layout.length)):
         wire += layout.length[e]
     best_wire = wire if over == 0 else 1 << 40
-    best = Layout(
+    best = JointLayout(
         layout.position.copy(), layout.issue.copy(), layout.way.copy(), layout.length.copy(), layout.used.copy()
     )
     temperature = rules.hot
@@ -431,7 +459,7 @@ def anneal_jointly(
             continue
         if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
-        move = Move(a, b, here, there)
+        move = PlacementMove(a, b, here, there)
         kept, more_over, more_wire = _attempt(move, temperature, state, problem, layout, scratch, rules)
         if kept:
             occupant[here] = b

@@ -22,8 +22,8 @@ from gridloom.search import annealing, random
 from gridloom.search.annealing import logarithms
 from gridloom.search.arrays import Int32s, Uint8s, Uint64s
 from gridloom.targets.grid.mappers.place import neosa_kernel
-from gridloom.targets.grid.mappers.place.neosa_kernel import Schedule
-from gridloom.targets.grid.mappers.place.tables import Graph, Grid
+from gridloom.targets.grid.mappers.place.neosa_kernel import NeosaSchedule
+from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
 
 #: Sweeps of one launch.
 SWEEPS = 64
@@ -32,7 +32,13 @@ THREADS = 64
 
 
 def place_all(
-    position: Int32s, region: Int32s, graph: Graph, grid: Grid, schedule: Schedule, seeds: Uint64s, stop: Uint8s
+    position: Int32s,
+    region: Int32s,
+    graph: PlacedGraph,
+    grid: TileGrid,
+    schedule: NeosaSchedule,
+    seeds: Uint64s,
+    stop: Uint8s,
 ) -> Int32s:
     """Anneal ``position[instance, node]`` in place on the device; returns the sweeps that each instance made.
 
@@ -48,31 +54,31 @@ def place_all(
     state, steps = cuda.to_device(seeds.reshape(-1, 1)), cuda.to_device(np.zeros(count, dtype=np.int32))
     places = [cuda.to_device(np.ascontiguousarray(table)) for table in (position, occupant)]
     temperature, costs = cuda.to_device(np.full(count, schedule.hot)), cuda.to_device(cost)
-    run = launched()[(count + THREADS - 1) // THREADS, THREADS]
+    run = compile_for_device()[(count + THREADS - 1) // THREADS, THREADS]
     while not stop[0] and _unfinished(temperature.copy_to_host(), costs.copy_to_host(), schedule):
         run(*places, state, temperature, costs, steps, *tables, schedule.cold, schedule.cooling, schedule.by_cell)
     position[:] = places[0].copy_to_host()
     return np.asarray(steps.copy_to_host(), dtype=np.int32)
 
 
-def _wirelength(position: Int32s, graph: Graph, grid: Grid) -> int:
+def _wirelength(position: Int32s, graph: PlacedGraph, grid: TileGrid) -> int:
     return int(neosa_kernel.wirelength(position, graph.starts, graph.neighbour, grid.hops))
 
 
-def _unfinished(temperature: Any, cost: Any, schedule: Schedule) -> bool:
+def _unfinished(temperature: Any, cost: Any, schedule: NeosaSchedule) -> bool:
     return bool(((temperature > schedule.cold) & (cost > 0)).any())
 
 
 @cache
-def launched() -> Any:
+def compile_for_device() -> Any:
     """The kernel, compiled for the device at its first call."""
     return cuda.jit(_instances())
 
 
 def _instances() -> Any:
     """What each thread runs, with the functions of the CPU's kernel compiled for the device."""
-    sweep, cells_of, graph_of, grid_of = _on_device(), neosa_kernel.Cells, Graph, Grid
-    schedule_of, table_of = Schedule, annealing.Logarithms
+    sweep, cells_of, graph_of, grid_of = _on_device(), neosa_kernel.NeosaCells, PlacedGraph, TileGrid
+    schedule_of, table_of = NeosaSchedule, annealing.Logarithms
 
     def instances(
         position: Any, occupant: Any, state: Any, temperature: Any, cost: Any, steps: Any, region: Any, kind: Any,

@@ -17,10 +17,10 @@ from gridloom.jit import borrowing, internal, kernel
 from gridloom.search.annealing import Logarithms, accepts_by_table
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_state
-from gridloom.targets.grid.mappers.place.tables import Graph, Grid
+from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
 
 
-class Schedule(NamedTuple):
+class NeosaSchedule(NamedTuple):
     """The temperature falls from ``hot``, times ``cooling`` after each sweep, until ``cold``.
 
     With ``by_cell`` it falls after each first cell of a sweep, so that a grid of 64 cells has a 64th of the sweeps. An
@@ -44,7 +44,7 @@ def wirelength(position: Int32s, starts: Int32s, neighbour: Int32s, hops: NDArra
 
 
 @borrowing
-def _wires(a: int, here: int, b: int, position: Int32s, graph: Graph, grid: Grid) -> int:
+def _wires(a: int, here: int, b: int, position: Int32s, graph: PlacedGraph, grid: TileGrid) -> int:
     """Hops beyond the first of node a's edges, from tile ``here``; those with its partner b do not change."""
     cost = 0
     for k in range(graph.starts[a], graph.starts[a + 1]):
@@ -53,7 +53,7 @@ def _wires(a: int, here: int, b: int, position: Int32s, graph: Graph, grid: Grid
     return cost
 
 
-class Cells(NamedTuple):
+class NeosaCells(NamedTuple):
     """Where the nodes of an instance are: the tile of each node, the node on each tile (-1: none), and tiles' regions.
 
     A node never leaves its region.
@@ -66,9 +66,15 @@ class Cells(NamedTuple):
 
 @internal
 def sweep(
-    temperature: float, cost: int, state: RandomState, cells: Cells, graph: Graph, grid: Grid, schedule: Schedule,
+    temperature: float,
+    cost: int,
+    state: RandomState,
+    cells: NeosaCells,
+    graph: PlacedGraph,
+    grid: TileGrid,
+    schedule: NeosaSchedule,
     table: Logarithms,
-) -> tuple[float, int]:  # fmt: skip
+) -> tuple[float, int]:
     """Offer a swap to every pair of cells, first to last; returns the next temperature and the cost.
 
     Pairs of different regions (op classes), of two empty cells, and of nodes that may not sit on each other's tile are
@@ -106,9 +112,15 @@ def sweep(
 
 @kernel
 def neosa(
-    position: Int32s, region: Int32s, graph: Graph, grid: Grid, schedule: Schedule, table: Logarithms, seed: int,
+    position: Int32s,
+    region: Int32s,
+    graph: PlacedGraph,
+    grid: TileGrid,
+    schedule: NeosaSchedule,
+    table: Logarithms,
+    seed: int,
     stop: Uint8s,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Anneal ``position`` in place: (its wirelength, sweeps made).
 
     The run ends early at wirelength 0 or when ``stop`` is set, which is looked at between sweeps. The placement is the
@@ -119,7 +131,7 @@ def neosa(
     for a in range(len(position)):
         occupant[position[a]] = a
     cost = wirelength(position, graph.starts, graph.neighbour, grid.hops)
-    cells = Cells(position, occupant, region)
+    cells = NeosaCells(position, occupant, region)
     temperature = schedule.hot
     sweeps = 0
     while temperature > schedule.cold and cost > 0 and stop[0] == 0:

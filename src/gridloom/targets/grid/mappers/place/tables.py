@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gridloom.targets.grid.mappers.problem import StaticProblem
 
 
-class Graph(NamedTuple):
+class PlacedGraph(NamedTuple):
     """The nodes that need a tile.
 
     Row k of the CSR table lists the nodes at the other ends of node k's edges, one entry for each edge: a neighbour
@@ -50,7 +50,7 @@ class Edges(NamedTuple):
     net: Int32s
 
 
-class Grid(NamedTuple):
+class TileGrid(NamedTuple):
     """The tiles, and how far apart they are.
 
     ``hops[a, b]`` is the least number of links from tile a to tile b, ``row`` and ``col`` are the coordinates of a
@@ -68,7 +68,7 @@ class Grid(NamedTuple):
     tile: Int32s
 
 
-class Move(NamedTuple):
+class PlacementMove(NamedTuple):
     """Node a goes from tile ``here`` to tile ``there``, and node b (-1: none) the other way."""
 
     a: int
@@ -77,10 +77,10 @@ class Move(NamedTuple):
     there: int
 
 
-def graph_tables(problem: StaticProblem, movable: Int32s) -> Graph:
+def graph_tables(problem: StaticProblem, movable: Int32s) -> PlacedGraph:
     """The graph of a problem with the nodes that may move."""
     starts, _ = problem.incident
-    return Graph(movable, problem.kind, starts, problem.neighbour)
+    return PlacedGraph(movable, problem.kind, starts, problem.neighbour)
 
 
 def edge_tables(problem: StaticProblem) -> Edges:
@@ -89,8 +89,8 @@ def edge_tables(problem: StaticProblem) -> Edges:
     return Edges(incident, problem.source, problem.target, *problem.nets)
 
 
-def grid_tables(problem: StaticProblem, fixed: Bools) -> Grid:
+def grid_tables(problem: StaticProblem, fixed: Bools) -> TileGrid:
     """The grid of a problem with the tiles of nodes that stay."""
     tile = np.zeros((problem.arch.rows, problem.arch.cols), dtype=np.int32)
     tile[problem.row, problem.col] = np.arange(problem.tiles, dtype=np.int32)
-    return Grid(problem.allowed, fixed, problem.hops, problem.row, problem.col, tile)
+    return TileGrid(problem.allowed, fixed, problem.hops, problem.row, problem.col, tile)

@@ -42,7 +42,7 @@ _FREE = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class TreeLayout:
     """A rectangle, and the cell of each node in level order.
 
     ``cells[k]`` is the (row, column) of node k of a complete binary tree, the root first; the children of node k are
@@ -55,9 +55,9 @@ class Layout:
     cells: Cells
 
     @property
-    def transposed(self) -> Layout:
+    def transposed(self) -> TreeLayout:
         """Rows become columns."""
-        return Layout(self.cols, self.rows, self.cells[:, ::-1])
+        return TreeLayout(self.cols, self.rows, self.cells[:, ::-1])
 
     @property
     def free(self) -> Cells:
@@ -66,18 +66,18 @@ class Layout:
         taken[self.cells[:, 0], self.cells[:, 1]] = True
         return np.argwhere(~taken)
 
-    def turned(self, way: int) -> Layout:
+    def turned(self, way: int) -> TreeLayout:
         """One of the 8 ways to put it: bit 0 mirrors columns, bit 1 rows, bit 2 transposes afterwards."""
         cells = self.cells.copy()
         if way & 1:
             cells[:, 1] = self.cols - 1 - cells[:, 1]
         if way & 2:
             cells[:, 0] = self.rows - 1 - cells[:, 0]
-        same = Layout(self.rows, self.cols, cells)
+        same = TreeLayout(self.rows, self.cols, cells)
         return same.transposed if way & 4 else same
 
 
-def h_tree(levels: int) -> Layout:
+def h_tree(levels: int) -> TreeLayout:
     """The H-tree of a complete binary tree of so many levels, at least 1.
 
     All paths from the root to a leaf are equally long. The area grows to about twice the number of nodes.
@@ -85,17 +85,17 @@ def h_tree(levels: int) -> Layout:
     >>> h_tree(3).cells.tolist()
     [[1, 1], [1, 0], [1, 2], [0, 0], [2, 0], [0, 2], [2, 2]]
     """
-    layout = Layout(1, 1, np.zeros((1, 2), dtype=np.int64))
+    layout = TreeLayout(1, 1, np.zeros((1, 2), dtype=np.int64))
     for _ in range(levels - 1):
         # Halves are joined along the shorter side, so that the rectangle stays near a square.
         half = layout if layout.cols <= layout.rows else layout.transposed
         other = half.cells + np.array([0, half.cols + 1])
         root = np.array([half.rows // 2, half.cols])
-        layout = Layout(half.rows, 2 * half.cols + 1, _joined(root, half.cells, other))
+        layout = TreeLayout(half.rows, 2 * half.cols + 1, _joined(root, half.cells, other))
     return layout
 
 
-def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layout]:
+def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[TreeLayout]:
     """The best ``count`` compact layouts, best first; of 1, 2, 3 and 5 levels there is one.
 
     Branches that differ little come first, or short paths to the root if ``fastest``.
@@ -103,7 +103,7 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
     if levels == 1 or levels == 3:
         return [h_tree(levels)]
     if levels == 2:
-        return [Layout(2, 2, np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int64))]
+        return [TreeLayout(2, 2, np.array([[0, 0], [0, 1], [1, 0]], dtype=np.int64))]
     if levels == 5:
         return [_from_picture(_FIVE_LEVELS)]
     quarter = _best(levels - 2, fastest)
@@ -115,18 +115,18 @@ def compact(levels: int, count: int = 1, *, fastest: bool = False) -> list[Layou
         parts = _quadrants(quarter, ways, gap)
         layouts += _tops(parts, _free(parts, side), count, fastest)
     layouts.sort(key=lambda entry: entry[0])
-    return [Layout(side, side, cells) for _, cells in layouts[:count]]
+    return [TreeLayout(side, side, cells) for _, cells in layouts[:count]]
 
 
-def _from_picture(picture: str) -> Layout:
+def _from_picture(picture: str) -> TreeLayout:
     """The layout whose cells are drawn as rows of node numbers, a full stop for a free cell."""
     rows = [line.split() for line in picture.split("\n") if line]
     cells = {int(word): (r, c) for r, row in enumerate(rows) for c, word in enumerate(row) if word != "."}
-    return Layout(len(rows), len(rows[0]), np.array([cells[node] for node in range(len(cells))], dtype=np.int64))
+    return TreeLayout(len(rows), len(rows[0]), np.array([cells[node] for node in range(len(cells))], dtype=np.int64))
 
 
 @lru_cache(maxsize=16)
-def _best(levels: int, fastest: bool) -> Layout:
+def _best(levels: int, fastest: bool) -> TreeLayout:
     """The best compact layout of so many levels, kept: each doubling asks for the one of two levels less."""
     return compact(levels, fastest=fastest)[0]
 
@@ -141,7 +141,7 @@ def _joined(root: Cells, left: Cells, right: Cells) -> Cells:
     return np.concatenate(rows)
 
 
-def _turns(quarter: Layout) -> list[tuple[int, int, int, int]]:
+def _turns(quarter: TreeLayout) -> list[tuple[int, int, int, int]]:
     """How the four quadrants are turned: every way if that is few, else mirrored to each other."""
     different: dict[bytes, int] = {}
     for way in range(8):
@@ -155,7 +155,7 @@ def _turns(quarter: Layout) -> list[tuple[int, int, int, int]]:
     return plain + [(way, way ^ 2, way ^ 1, way ^ 3) for way in range(4, 8)]
 
 
-def _quadrants(quarter: Layout, ways: tuple[int, int, int, int], gap: int) -> list[Cells]:
+def _quadrants(quarter: TreeLayout, ways: tuple[int, int, int, int], gap: int) -> list[Cells]:
     """The cells of the four quadrants, each turned its own way and shifted to its corner of the square."""
     step = quarter.rows + gap
     corners = ((0, 0), (0, step), (step, 0), (step, step))
@@ -164,7 +164,7 @@ def _quadrants(quarter: Layout, ways: tuple[int, int, int, int], gap: int) -> li
 
 def _free(parts: list[Cells], side: int) -> Cells:
     """Free cells of the whole square; of many, those nearest to its middle, where the nodes above have short wires."""
-    free = Layout(side, side, np.concatenate(parts)).free
+    free = TreeLayout(side, side, np.concatenate(parts)).free
     off = np.abs(2 * free - (side - 1)).sum(axis=1)
     return free[np.sort(np.argsort(off, kind="stable")[:_FREE])]
 

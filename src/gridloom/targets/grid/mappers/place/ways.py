@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.search.arrays import Int32s, Uint8s
-from gridloom.targets.grid.mappers.place.tables import Edges, Graph, Grid
+from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, TileGrid
 from gridloom.targets.grid.mappers.problem import StaticProblem
-from gridloom.targets.grid.mappers.route.pathfinder import Routes, link_tables
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, link_tables
 
 if TYPE_CHECKING:
     from gridloom.targets.grid.mappers.place.ways_kernel import WayList
@@ -44,7 +44,7 @@ class WaysAnnealer:
     ``StaticSearch`` makes it once. Runs copy what they change, so that several threads may run it.
     """
 
-    def __init__(self, problem: StaticProblem, graph: Graph, edges: Edges, grid: Grid) -> None:
+    def __init__(self, problem: StaticProblem, graph: PlacedGraph, edges: Edges, grid: TileGrid) -> None:
         self.problem = problem
         self._graph, self._edges, self._grid = graph, edges, grid
 
@@ -63,7 +63,7 @@ class WaysAnnealer:
 
     def run(
         self, position: Int32s, *, moves: int, seed: int, stop: Uint8s, hot: float = HOT
-    ) -> tuple[Int32s, Routes, int]:
+    ) -> tuple[Int32s, GridRoutes, int]:
         """(placement, routes, moves) from a placement: the shortest wires found for which every signal has its links.
 
         Where no such placement was met, that with the fewest conflicts, with the routes it has; edges may be without.
@@ -78,7 +78,7 @@ class WaysAnnealer:
 
     def place(
         self, position: Int32s, *, moves: int, seed: int, stop: Uint8s, hot: float = HOT
-    ) -> tuple[Int32s, Routes, int]:
+    ) -> tuple[Int32s, GridRoutes, int]:
         """The same for the closest placement found, of equally close ones that with the fewest conflicts."""
         return self._cooled(self.near, position, hot, _CHEAP, moves, seed, stop, worth=_LEAST)
 
@@ -92,23 +92,23 @@ class WaysAnnealer:
         seed: int,
         stop: Uint8s,
         worth: float = _MOST,
-    ) -> tuple[Int32s, Routes, int]:
+    ) -> tuple[Int32s, GridRoutes, int]:
         """One run of the kernel from a placement, with all routes laid anew: (placement, routes, moves).
 
         ``near`` lists the ways that edges may take, ``price`` is what a conflict costs a move and ``worth`` what it
         counts when states are ranked, both in links.
         """
-        from gridloom.targets.grid.mappers.place.ways_kernel import REACH, Layout, Schedule, anneal_ways
+        from gridloom.targets.grid.mappers.place.ways_kernel import REACH, RouteLayout, RouteMoves, anneal_ways
 
         p = self.problem
         occupant = np.full(p.tiles, -1, dtype=np.int32)
         occupant[position] = np.arange(p.size, dtype=np.int32)
         way = np.full((max(1, len(p.edges)), REACH), -1, dtype=np.int32)
         length = np.zeros(len(way), dtype=np.int32)
-        layout = Layout(position.copy(), occupant, way, length, np.zeros(max(1, p.links.count), dtype=np.int32))
-        schedule = Schedule(hot, COLD, price, moves, worth)
+        layout = RouteLayout(position.copy(), occupant, way, length, np.zeros(max(1, p.links.count), dtype=np.int32))
+        schedule = RouteMoves(hot, COLD, price, moves, worth)
         _, _, made = anneal_ways(self._graph, self._edges, self._grid, near, layout, schedule, seed, stop)
         length = length[: len(p.edges)]
         lost = int((length[p.source != p.target] == 0).sum())
         overuse = int(np.maximum(layout.used - 1, 0).sum())
-        return layout.position, Routes(way, length, layout.used, overuse, lost), int(made)
+        return layout.position, GridRoutes(way, length, layout.used, overuse, lost), int(made)

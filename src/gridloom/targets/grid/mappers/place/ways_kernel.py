@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kernel
-from gridloom.search.annealing import STEP, constant_factor, largest_accepted
+from gridloom.search.annealing import STEP, constant_factor, draw_largest_rise
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state
 from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile
-from gridloom.targets.grid.mappers.place.tables import Edges, Graph, Grid, Move
-from gridloom.targets.grid.mappers.route.pathfinder_kernel import Links
+from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, PlacementMove, TileGrid
+from gridloom.targets.grid.mappers.route.pathfinder_kernel import GridLinks
 
 #: Links of the longest listed ways, and ways listed for a pair of tiles.
 REACH = 8
@@ -49,7 +49,7 @@ class WayList(NamedTuple):
     hops: NDArray[Any]
 
 
-class Layout(NamedTuple):
+class RouteLayout(NamedTuple):
     """What moves change: tiles of nodes, nodes of tiles, links of edges (length 0: no way), signals of links.
 
     ``way`` has one row of ``REACH`` links for each edge. ``used[link]`` counts the pairs of a signal and an age on a
@@ -63,7 +63,7 @@ class Layout(NamedTuple):
     used: Int32s
 
 
-class Schedule(NamedTuple):
+class RouteMoves(NamedTuple):
     """How to move."""
 
     #: First and last temperature, in links.
@@ -93,7 +93,7 @@ class _Terms(NamedTuple):
 
 
 @internal
-def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
+def _list_pair(s: int, t: int, at: int, ways: Int32s, links: GridLinks) -> int:
     """List the shortest ways from s to t from position ``at`` on; returns how many were listed.
 
     A depth-first search that only follows links which bring t one hop nearer; ``chain`` is the way so far and
@@ -125,7 +125,7 @@ def _list_pair(s: int, t: int, at: int, ways: Int32s, links: Links) -> int:
 
 
 @kernel
-def list_ways(links: Links) -> WayList:
+def list_ways(links: GridLinks) -> WayList:
     """The shortest ways of all pairs of tiles at most REACH links apart.
 
     Time and memory grow with the number of such pairs, which is linear in the tiles of a large grid; the tables of
@@ -150,7 +150,7 @@ def list_ways(links: Links) -> WayList:
 
 
 @borrowing
-def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
+def _shared(e: int, link: int, d: int, edges: Edges, layout: RouteLayout) -> bool:
     """True when another edge of e's signal is on the link at the same distance from the source."""
     n = edges.source[e]
     for k in range(edges.net_at[n], edges.net_at[n + 1]):
@@ -161,7 +161,7 @@ def _shared(e: int, link: int, d: int, edges: Edges, layout: Layout) -> bool:
 
 
 @borrowing
-def _lift(e: int, edges: Edges, layout: Layout) -> int:
+def _lift(e: int, edges: Edges, layout: RouteLayout) -> int:
     """Take edge e off its links; returns by how much conflicts change. An edge without a way is a conflict.
 
     Its links stay in ``layout.way`` until another way is laid.
@@ -179,7 +179,7 @@ def _lift(e: int, edges: Edges, layout: Layout) -> int:
 
 
 @borrowing
-def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState) -> int:
+def _lay(e: int, edges: Edges, near: WayList, layout: RouteLayout, state: RandomState) -> int:
     """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own.
 
     Returns by how much conflicts change. Links that the signal is on already are free, an unused link costs 1 and a
@@ -216,7 +216,7 @@ def _lay(e: int, edges: Edges, near: WayList, layout: Layout, state: RandomState
 
 
 @borrowing
-def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
+def _put_back(e: int, length: int, edges: Edges, layout: RouteLayout) -> None:
     """Put edge e, off its links, on the links in ``layout.way`` again."""
     for d in range(length):
         link = layout.way[e, d]
@@ -226,7 +226,7 @@ def _put_back(e: int, length: int, edges: Edges, layout: Layout) -> None:
 
 
 @borrowing
-def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
+def _gather(move: PlacementMove, graph: PlacedGraph, edges: Edges, touched: Int32s) -> int:
     """List the edges of the nodes that a move touches, each once; returns how many there are.
 
     Only edges between the two nodes of a swap can come twice, so that only these are looked for in the list.
@@ -252,7 +252,7 @@ def _gather(move: Move, graph: Graph, edges: Edges, touched: Int32s) -> int:
 
 
 @borrowing
-def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
+def _more_hops(move: PlacementMove, position: Int32s, graph: PlacedGraph, grid: TileGrid) -> int:
     """How many hops more the edges of a move's nodes have after it; edges between the two stay as long."""
     more = 0
     for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
@@ -268,7 +268,7 @@ def _more_hops(move: Move, position: Int32s, graph: Graph, grid: Grid) -> int:
 
 
 @borrowing
-def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
+def _relieved(a: int, graph: PlacedGraph, edges: Edges, layout: RouteLayout) -> int:
     """How many conflicts the edges of a are in at most: no move of a can end more of them than that."""
     over = 0
     for k in range(graph.starts[a], graph.starts[a + 1]):
@@ -281,8 +281,8 @@ def _relieved(a: int, graph: Graph, edges: Edges, layout: Layout) -> int:
 
 @borrowing
 def _attempt(
-    move: Move, terms: _Terms, state: RandomState,
-    graph: Graph, edges: Edges, near: WayList, layout: Layout, saved: _Saved,
+    move: PlacementMove, terms: _Terms, state: RandomState,
+    graph: PlacedGraph, edges: Edges, near: WayList, layout: RouteLayout, saved: _Saved,
 ) -> tuple[bool, int]:  # fmt: skip
     """Make a move with the ways of its edges, or put all back: (kept, more conflicts).
 
@@ -321,7 +321,7 @@ def _attempt(
 
 
 @internal
-def _saved(graph: Graph) -> _Saved:
+def _saved(graph: PlacedGraph) -> _Saved:
     """Room for the edges of any two nodes."""
     most = 1
     for node in range(len(graph.starts) - 1):
@@ -334,7 +334,7 @@ def _saved(graph: Graph) -> _Saved:
 
 
 @borrowing
-def _copy(source: Layout, target: Layout) -> None:
+def _copy(source: RouteLayout, target: RouteLayout) -> None:
     """Copy all but the nodes of tiles, which follow from the tiles of nodes."""
     copy_row(source.position, target.position)
     copy_table(source.way, target.way)
@@ -344,7 +344,14 @@ def _copy(source: Layout, target: Layout) -> None:
 
 @kernel
 def anneal_ways(
-    graph: Graph, edges: Edges, grid: Grid, near: WayList, layout: Layout, schedule: Schedule, seed: int, stop: Uint8s
+    graph: PlacedGraph,
+    edges: Edges,
+    grid: TileGrid,
+    near: WayList,
+    layout: RouteLayout,
+    schedule: RouteMoves,
+    seed: int,
+    stop: Uint8s,
 ) -> tuple[int, int, int]:
     """Anneal ``layout`` in place: (signals without a link of their own, hops in all, moves made).
 
@@ -361,7 +368,7 @@ def anneal_ways(
         over += _lay(e, edges, near, layout, state)
         wire += grid.hops[layout.position[edges.source[e]], layout.position[edges.target[e]]]
     best_over, best_wire = over, wire
-    best = Layout(
+    best = RouteLayout(
         layout.position.copy(), layout.occupant.copy(), layout.way.copy(), layout.length.copy(), layout.used.copy()
     )
     temperature = schedule.hot
@@ -384,10 +391,10 @@ def anneal_ways(
             b = np.int32(-1)
         if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
-        move = Move(a, b, here, there)
+        move = PlacementMove(a, b, here, there)
         more = _more_hops(move, layout.position, graph, grid)
         # What is accepted is drawn first: most moves are refused by their hops alone.
-        accepted = largest_accepted(temperature, state)
+        accepted = draw_largest_rise(temperature, state)
         least = np.float64(more)
         if over > 0 and least > accepted:
             relieved = _relieved(a, graph, edges, layout) + (_relieved(b, graph, edges, layout) if b >= 0 else 0)

@@ -18,14 +18,14 @@ from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.targets.grid.mappers.problem import StaticProblem
 
 if TYPE_CHECKING:
-    from gridloom.targets.grid.mappers.route.pathfinder_kernel import Links
+    from gridloom.targets.grid.mappers.route.pathfinder_kernel import GridLinks
 
 # The share that each present user of a link adds to its price in the first round.
 _PRESENT = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Routes:
+class GridRoutes:
     """What the router found: for each routed edge its links, for each link how many signals use it.
 
     ``way[e, :length[e]]`` are the links of edge e from its source on, and entries beyond are -1 or left from before. A
@@ -64,7 +64,7 @@ def route(
     hop: float = 1.0,
     late: float = 0.0,
     stop: Uint8s | None = None,
-) -> Routes:
+) -> GridRoutes:
     """Route all edges of a placement, each with ``low`` to ``high`` links.
 
     ``hop`` is the price of a hop beside that of a link (high: short routes; low: shared ones), ``late`` that of each
@@ -72,7 +72,14 @@ def route(
     ``rounds``, after ``patience`` rounds without fewer conflicts, or when ``stop`` is set. The result may be illegal:
     ask ``Routes.legal``.
     """
-    from gridloom.targets.grid.mappers.route.pathfinder_kernel import Nets, Prices, Usage, Ways, Windows, negotiate
+    from gridloom.targets.grid.mappers.route.pathfinder_kernel import (
+        EdgeLinks,
+        LinkUsage,
+        Nets,
+        RoutePrices,
+        Windows,
+        negotiate,
+    )
 
     # An edge onto its own node needs no link: its window must not size the tables.
     crossing = problem.source != problem.target
@@ -80,28 +87,28 @@ def route(
     depth = int(reach.max(initial=1)) + 1
     way = np.full((max(1, len(problem.edges)), depth), -1, dtype=np.int32)
     length = np.zeros(max(1, len(problem.edges)), dtype=np.int32)
-    usage = Usage(np.zeros(max(1, problem.links.count), dtype=np.int32), np.zeros(max(1, problem.links.count)))
+    usage = LinkUsage(np.zeros(max(1, problem.links.count), dtype=np.int32), np.zeros(max(1, problem.links.count)))
     order = np.random.default_rng(seed).permutation(problem.size).astype(np.int32)
     overuse, lost = negotiate(
         Nets(*problem.nets, order),
         Windows(position[problem.source], position[problem.target], low, reach),
         link_tables(problem),
-        Ways(way, length),
+        EdgeLinks(way, length),
         usage,
-        Prices(_PRESENT, hop, late),
+        RoutePrices(_PRESENT, hop, late),
         rounds,
         patience,
         np.zeros(1, dtype=np.uint8) if stop is None else stop,
     )
-    return Routes(way, length[: len(problem.edges)], usage.used, int(overuse), int(lost))
+    return GridRoutes(way, length[: len(problem.edges)], usage.used, int(overuse), int(lost))
 
 
-def link_tables(problem: StaticProblem) -> Links:
+def link_tables(problem: StaticProblem) -> GridLinks:
     """The links of a problem's grid as kernels see them."""
-    from gridloom.targets.grid.mappers.route.pathfinder_kernel import Links
+    from gridloom.targets.grid.mappers.route.pathfinder_kernel import GridLinks
 
     links = problem.links
-    return Links(links.target, links.leaving_at, links.leaving, links.following_at, links.following, problem.hops)
+    return GridLinks(links.target, links.leaving_at, links.leaving, links.following_at, links.following, problem.hops)
 
 
 def shortest(problem: StaticProblem, position: Int32s) -> Int32s:

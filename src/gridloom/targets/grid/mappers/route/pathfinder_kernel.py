@@ -26,7 +26,7 @@ _FAR = 1e300
 _ASIDE = 6
 
 
-class Links(NamedTuple):
+class GridLinks(NamedTuple):
     """The links of a grid."""
 
     #: The tile that each link leads to.
@@ -57,7 +57,7 @@ class Windows(NamedTuple):
     high: Int32s
 
 
-class Window(NamedTuple):
+class EdgeWindow(NamedTuple):
     """The same for one edge."""
 
     source: int
@@ -66,21 +66,21 @@ class Window(NamedTuple):
     high: int
 
 
-class Ways(NamedTuple):
+class EdgeLinks(NamedTuple):
     """The links of each edge, in order, and how many there are (0: no way)."""
 
     way: Int32s
     length: Int32s
 
 
-class Usage(NamedTuple):
+class LinkUsage(NamedTuple):
     """How many signals use each link, and what it costs more because they did so before."""
 
     used: Int32s
     history: Float64s
 
 
-class Prices(NamedTuple):
+class RoutePrices(NamedTuple):
     """What a search pays."""
 
     #: The share that each present user of a link adds to its price.
@@ -121,7 +121,9 @@ def empty_layers(links: int, depths: int) -> Layers:
 
 
 @borrowing
-def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: Prices, way: Int32s) -> int:
+def search(
+    window: EdgeWindow, links: GridLinks, layers: Layers, usage: LinkUsage, prices: RoutePrices, way: Int32s
+) -> int:
     """The cheapest way in a window; its links go to ``way``, its length is returned (0: there is none).
 
     ``layers.sizes[0]`` tells how many states were visited. The arrays are taken out of their tuples once: taken out in
@@ -184,7 +186,7 @@ def search(window: Window, links: Links, layers: Layers, usage: Usage, prices: P
 
 
 @borrowing
-def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
+def _lift(e: int, ways: EdgeLinks, own: Int16s, used: Int32s) -> None:
     """Take edge e off its links; a link is given back when the last edge of the net at that depth has left it."""
     for d in range(ways.length[e]):
         link = ways.way[e, d]
@@ -195,7 +197,7 @@ def _lift(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
 
 
 @borrowing
-def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
+def _lay(e: int, ways: EdgeLinks, own: Int16s, used: Int32s) -> None:
     """Put edge e on its links; a link is counted once for all edges of the net that are on it at the same depth."""
     for d in range(ways.length[e]):
         link = ways.way[e, d]
@@ -205,7 +207,7 @@ def _lay(e: int, ways: Ways, own: Int16s, used: Int32s) -> None:
 
 
 @borrowing
-def _count(nets: Nets, ways: Ways, own: Int16s, used: Int32s) -> None:
+def _count(nets: Nets, ways: EdgeLinks, own: Int16s, used: Int32s) -> None:
     """Fill ``used``: how many (signal, age) pairs each link carries."""
     for link in range(len(used)):
         used[link] = 0
@@ -216,7 +218,7 @@ def _count(nets: Nets, ways: Ways, own: Int16s, used: Int32s) -> None:
 
 
 @borrowing
-def _forget(n: int, nets: Nets, ways: Ways, own: Int16s) -> None:
+def _forget(n: int, nets: Nets, ways: EdgeLinks, own: Int16s) -> None:
     """Clear ``own`` after a net."""
     for k in range(nets.at[n], nets.at[n + 1]):
         e = nets.edges[k]
@@ -225,7 +227,7 @@ def _forget(n: int, nets: Nets, ways: Ways, own: Int16s) -> None:
 
 
 @borrowing
-def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
+def _conflicts(e: int, ways: EdgeLinks, used: Int32s) -> bool:
     """Whether edge e has no way, or one over a link that several signals use."""
     for d in range(ways.length[e]):
         if used[ways.way[e, d]] > 1:
@@ -234,7 +236,7 @@ def _conflicts(e: int, ways: Ways, used: Int32s) -> bool:
 
 
 @borrowing
-def _overuse(usage: Usage, step: float) -> int:
+def _overuse(usage: LinkUsage, step: float) -> int:
     """Signals that have no link of their own; links that several signals use get dearer.
 
     Each signal too many adds ``step`` to the link's history, which is never lowered again.
@@ -249,9 +251,16 @@ def _overuse(usage: Usage, step: float) -> int:
 
 @borrowing
 def _reroute(
-    n: int, everything: bool, nets: Nets, windows: Windows, links: Links, layers: Layers, usage: Usage, prices: Prices,
-    ways: Ways,
-) -> int:  # fmt: skip
+    n: int,
+    everything: bool,
+    nets: Nets,
+    windows: Windows,
+    links: GridLinks,
+    layers: Layers,
+    usage: LinkUsage,
+    prices: RoutePrices,
+    ways: EdgeLinks,
+) -> int:
     """Route the edges of a net again, all or those with conflicts; returns how many have no way.
 
     Edges that were routed before are noted in ``own``, so that later ones of the same net share their links at no price
@@ -267,7 +276,7 @@ def _reroute(
         if not everything and not _conflicts(e, ways, usage.used):
             continue
         _lift(e, ways, layers.own, usage.used)
-        window = Window(windows.source[e], windows.target[e], int64(windows.low[e]), int64(windows.high[e]))
+        window = EdgeWindow(windows.source[e], windows.target[e], int64(windows.low[e]), int64(windows.high[e]))
         ways.length[e] = search(window, links, layers, usage, prices, ways.way[e])
         lost += ways.length[e] == 0
         _lay(e, ways, layers.own, usage.used)
@@ -276,7 +285,7 @@ def _reroute(
 
 
 @borrowing
-def _without_way(nets: Nets, ways: Ways) -> int:
+def _without_way(nets: Nets, ways: EdgeLinks) -> int:
     """Edges that have no way yet."""
     lost = 0
     for e in nets.edges:
@@ -286,9 +295,16 @@ def _without_way(nets: Nets, ways: Ways) -> int:
 
 @kernel
 def negotiate(
-    nets: Nets, windows: Windows, links: Links, ways: Ways, usage: Usage, prices: Prices, rounds: int, patience: int,
+    nets: Nets,
+    windows: Windows,
+    links: GridLinks,
+    ways: EdgeLinks,
+    usage: LinkUsage,
+    prices: RoutePrices,
+    rounds: int,
+    patience: int,
     stop: Uint8s,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Route every edge of every net in its window: (signals without a link of their own, edges without a way at all).
 
     ``ways`` holds the routes to start from (length 0: none) and gets the result; the history of links is kept between
@@ -307,7 +323,7 @@ def negotiate(
     lost = 0
     for turn in range(rounds):
         everything = turn % 6 == 0
-        now = Prices(present, prices.hop, prices.late)
+        now = RoutePrices(present, prices.hop, prices.late)
         lost = 0
         for n in nets.order:
             # Every edge has a way after the first round, which is therefore made whole where there is time.

@@ -13,7 +13,7 @@ from typing import Any
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import array_name, build_spec, plain
 from gridloom.errors import ArchError
-from gridloom.yaml_text import parse_marked
+from gridloom.yaml_text import parse_with_lines
 
 _LIMIT = 1_000_000
 
@@ -26,7 +26,7 @@ def text_of(name: str) -> str:
 def build(spec: Mapping[str, Any]) -> Arch:
     """Return a published array; keys beside ``family`` take the place of those of its description."""
     name = str(spec["family"])
-    described = plain(parse_marked(text_of(name), _LIMIT))
+    described = plain(parse_with_lines(text_of(name), _LIMIT))
     changed = {key: value for key, value in spec.items() if key != "family"}
     try:
         arch = build_spec({**described, **changed, "name": array_name(spec)}, name)

@@ -25,7 +25,7 @@ from gridloom.archs.described.assembly import traits_of
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, RegisterFile, Tile
 from gridloom.archs.parts.crossbars import MAX_HOPS
 from gridloom.errors import ArchError, SourceError
-from gridloom.targets.modulo.families.morpher.modules import TOP, Instance, parse
+from gridloom.targets.modulo.families.morpher.modules import TOP, Submodule, parse
 from gridloom.targets.modulo.families.morpher.netlist import Netlist
 from gridloom.text_file import read_text, shown
 
@@ -75,7 +75,7 @@ def build(spec: Mapping[str, Any], name: str = "") -> Arch:
 class _Builder:
     """Adds tiles and resources first, then arcs, from the nodes of a netlist."""
 
-    def __init__(self, netlist: Netlist, instances: list[Instance], hops: int) -> None:
+    def __init__(self, netlist: Netlist, instances: list[Submodule], hops: int) -> None:
         self.netlist = netlist
         self.hops = hops
         self.instances = [instance for instance in instances if instance.name in netlist.ops]
@@ -114,7 +114,7 @@ class _Builder:
             traits=frozenset({"crossbars"} | ({"memory_access"} if memory else set())) | traits_of(self.builder),
         )
 
-    def _add_tile(self, instance: Instance) -> None:
+    def _add_tile(self, instance: Submodule) -> None:
         """Add a place as a tile, with its operands, function unit and output register."""
         place = instance.name
         row, col = _place(instance)
@@ -189,7 +189,7 @@ class _Builder:
                 raise ArchError(f"{place}: has LOAD and STORE but reaches no memory bank")
 
 
-def _place(instance: Instance) -> tuple[int, int]:
+def _place(instance: Submodule) -> tuple[int, int]:
     """Return the row and column of a place; ArchError where the description does not give them."""
     if instance.x is None or instance.y is None:
         raise ArchError(f"{instance.name}: expected X and Y from 0 to 127")

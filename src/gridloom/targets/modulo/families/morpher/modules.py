@@ -27,7 +27,7 @@ _PLACE: Final = re.compile(r"([XY])\s*(?:([+-])\s*([0-9]{1,3}))?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instance:
+class Submodule:
     """A submodule in its place: its name, its module, and its column and row where it has them."""
 
     name: str
@@ -37,7 +37,7 @@ class Instance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Module:
+class MorpherModule:
     """A module of the description. Connections are pairs of port names as written, without ``THIS.``."""
 
     name: str
@@ -45,7 +45,7 @@ class Module:
     outputs: tuple[str, ...] = ()
     internals: tuple[str, ...] = ()
     registers: tuple[str, ...] = ()
-    instances: tuple[Instance, ...] = ()
+    instances: tuple[Submodule, ...] = ()
     connections: tuple[tuple[str, str], ...] = ()
     #: Op -> its latency; empty for a module that is no function unit.
     ops: Mapping[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Module:
     memory: int | None = None
 
 
-def parse(text: str) -> dict[str, Module]:
+def parse(text: str) -> dict[str, MorpherModule]:
     """Return the modules of a description by name. Linear in the text and in the places of its grids.
 
     ArchError for a text that is no such description, for unknown keys and modules, and for port conflicts, which the
@@ -81,7 +81,7 @@ def parse(text: str) -> dict[str, Module]:
     return modules
 
 
-def _module(name: str, record: Any) -> Module:
+def _module(name: str, record: Any) -> MorpherModule:
     """Return one module; ArchError begins with its name and the key that is wrong."""
     if not isinstance(record, dict):
         raise ArchError(f"{name}: expected a module, found {shown(repr(record))}")
@@ -91,7 +91,7 @@ def _module(name: str, record: Any) -> Module:
     if record.get("CONFLICTS"):
         raise ArchError(f"{name}.CONFLICTS: ports that exclude each other in a cycle cannot be expressed")
     instances, wired = _submodules(name, record.get("SUBMODS", {}))
-    return Module(
+    return MorpherModule(
         name=name,
         inputs=_names(record, name, "INPUTS"),
         outputs=_names(record, name, "OUTPUTS"),
@@ -141,9 +141,9 @@ def _connections(module: str, value: Any) -> Iterator[tuple[str, str]]:
             yield source.removeprefix("THIS."), target.removeprefix("THIS.")
 
 
-def _submodules(module: str, value: Any) -> tuple[list[Instance], list[tuple[str, str]]]:
+def _submodules(module: str, value: Any) -> tuple[list[Submodule], list[tuple[str, str]]]:
     """Return the submodules of a module, and the connections that grids among them make."""
-    instances: list[Instance] = []
+    instances: list[Submodule] = []
     wired: list[tuple[str, str]] = []
     for part in value if isinstance(value, list) else [value]:
         if not isinstance(part, dict):
@@ -158,14 +158,14 @@ def _submodules(module: str, value: Any) -> tuple[list[Instance], list[tuple[str
     return instances, wired
 
 
-def _listed(module: str, name: str, value: Any) -> list[Instance]:
+def _listed(module: str, name: str, value: Any) -> list[Submodule]:
     """Return the instances of one module: a list of records with names, or one name."""
     records = [{"name": value}] if isinstance(value, str) else value
     if not isinstance(records, list) or not all(
         isinstance(r, dict) and isinstance(r.get("name"), str) for r in records
     ):
         raise ArchError(f"{module}.SUBMODS.{name}: expected a list of instances with names, found {shown(repr(value))}")
-    return [Instance(name=r["name"], module=name, x=_index(r.get("X")), y=_index(r.get("Y"))) for r in records]
+    return [Submodule(name=r["name"], module=name, x=_index(r.get("X")), y=_index(r.get("Y"))) for r in records]
 
 
 def _index(value: Any) -> int | None:
@@ -173,7 +173,7 @@ def _index(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 128 else None
 
 
-def _grid(module: str, part: Mapping[str, Any]) -> tuple[list[Instance], list[tuple[str, str]]]:
+def _grid(module: str, part: Mapping[str, Any]) -> tuple[list[Submodule], list[tuple[str, str]]]:
     """Return the instances of a grid pattern and the connections between them."""
     where = f"{module}.SUBMODS"
     dims = part.get("DIMS")
@@ -181,19 +181,19 @@ def _grid(module: str, part: Mapping[str, Any]) -> tuple[list[Instance], list[tu
         raise ArchError(f"{where}.PATTERN: expected GRID with DIMS, found {shown(repr(part['PATTERN']))}")
     cols, rows = (dims.get(axis) if type(dims.get(axis)) is int else 0 for axis in "XY")
     check_size(rows or 0, cols or 0)
-    at: dict[tuple[int, int], Instance] = {}
+    at: dict[tuple[int, int], Submodule] = {}
     for record in part.get("MODS", []):
         x, y = (_index(record.get(axis)) if isinstance(record, dict) else None for axis in "XY")
         if x is None or y is None or x >= (cols or 0) or y >= (rows or 0) or not isinstance(record.get("MOD"), str):
             raise ArchError(f"{where}.MODS: expected X, Y and MOD within DIMS, found {shown(repr(record))}")
         if (x, y) in at:
             raise ArchError(f"{where}.MODS: X {x}, Y {y} is given twice")
-        at[x, y] = Instance(name=str(record.get("name", f"{record['MOD']}_X{x}_Y{y}")), module=record["MOD"], x=x, y=y)
+        at[x, y] = Submodule(name=str(record.get("name", f"{record['MOD']}_X{x}_Y{y}")), module=record["MOD"], x=x, y=y)
     pairs = [pair for rule in part.get("CONNECTIONS", []) for pair in _repeated(where, rule, at)]
     return list(at.values()), pairs
 
 
-def _repeated(where: str, rule: Any, at: Mapping[tuple[int, int], Instance]) -> Iterator[tuple[str, str]]:
+def _repeated(where: str, rule: Any, at: Mapping[tuple[int, int], Submodule]) -> Iterator[tuple[str, str]]:
     """Yield the connections that a rule over X and Y makes at all places; those that leave the grid do not exist."""
     keys = ("FROM_X", "FROM_Y", "FROM_PORT", "TO_X", "TO_Y", "TO_PORT")
     if not isinstance(rule, dict) or not all(isinstance(rule.get(key), str) for key in keys):

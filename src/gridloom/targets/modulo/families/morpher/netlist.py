@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from gridloom.errors import ArchError
-from gridloom.targets.modulo.families.morpher.modules import TOP, Module
+from gridloom.targets.modulo.families.morpher.modules import TOP, MorpherModule
 
 NodeKind = Literal["wire", "register", "operand", "result", "link"]
 
@@ -28,7 +28,7 @@ class Netlist:
     connections between ports that do not exist.
     """
 
-    def __init__(self, modules: Mapping[str, Module]) -> None:
+    def __init__(self, modules: Mapping[str, MorpherModule]) -> None:
         self.modules = modules
         self.kind: dict[str, NodeKind] = {}
         self.place: dict[str, str] = {}
@@ -70,7 +70,7 @@ class Netlist:
         self.place[node] = place
         self.drivers[node] = []
 
-    def _visit(self, module: Module, path: str, place: str, depth: int) -> None:
+    def _visit(self, module: MorpherModule, path: str, place: str, depth: int) -> None:
         """Add the ports of a module and of all inside it, then its connections."""
         if depth > _DEEPEST:
             raise ArchError(f"{module.name}: modules are nested too deeply, or contain themselves")
@@ -89,11 +89,11 @@ class Netlist:
         for source, target in module.connections:
             self._connect(f"{path}.{source}", f"{path}.{target}")
 
-    def _memory_of(self, module: Module) -> int:
+    def _memory_of(self, module: MorpherModule) -> int:
         """The bytes of a memory, or of the memories right inside a module that wraps them; 0: there is none."""
         return (module.memory or 0) + sum(self.modules[i.module].memory or 0 for i in module.instances)
 
-    def _unit(self, module: Module, path: str, place: str) -> None:
+    def _unit(self, module: MorpherModule, path: str, place: str) -> None:
         """Add the data path of a function unit: its inputs are operands, its one output is the result."""
         if place in self.ops:
             raise ArchError(f"{place}: a place with more than one function unit cannot be expressed")

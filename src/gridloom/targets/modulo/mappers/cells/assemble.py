@@ -17,7 +17,7 @@ from gridloom.targets.modulo.mappers.cells.regions import Translation
 
 
 @dataclass(frozen=True, eq=False)
-class Copy:
+class BlockCopy:
     """One block on the array: the mapping of its template, the nodes that stand for the template's, and where it is."""
 
     mapping: Mapping
@@ -25,7 +25,7 @@ class Copy:
     translation: Translation
 
 
-def assembled(dfg: Dfg, arch: Arch, copies: list[Copy], provenance: dict[str, Any]) -> Mapping | None:
+def assemble_blocks(dfg: Dfg, arch: Arch, copies: list[BlockCopy], provenance: dict[str, Any]) -> Mapping | None:
     """The mapping of a graph from those of its blocks; None where order edges leave no time, or a live-in no place."""
     shifts = _shifts(dfg, copies)
     if shifts is None:
@@ -59,7 +59,7 @@ class _Writer:
         self._next: dict[str, int] = {}
         self._kept: dict[tuple[str, str], int] = {}
 
-    def add(self, copy: Copy, shift: int) -> None:
+    def add(self, copy: BlockCopy, shift: int) -> None:
         """Add a block, some cycles later than its template."""
         own, model = self.dfg, copy.mapping.dfg
         names = {own.nodes[a].id: own.nodes[b].id for a, b in copy.partners.items()}
@@ -112,7 +112,7 @@ class _Writer:
         return True
 
 
-def _shifts(dfg: Dfg, copies: list[Copy]) -> list[int] | None:
+def _shifts(dfg: Dfg, copies: list[BlockCopy]) -> list[int] | None:
     """The IIs by which each block is later than its template, so that order edges between blocks hold; None: never.
 
     Longest paths by rounds over these edges: as many rounds as there are blocks suffice where there is an answer.

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gridloom.dfg.model import Dfg
-from gridloom.targets.modulo.mappers.cells.pieces import Piece, Repetition
+from gridloom.targets.modulo.mappers.cells.pieces import GraphPiece, Repetition
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CellBlock:
     """Pieces that share a rectangle."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[GraphPiece, ...]
 
     @property
     def nodes(self) -> list[int]:
@@ -26,18 +26,18 @@ class Block:
 class Template:
     """Blocks of equal structure: the first one is mapped, the others follow it."""
 
-    model: Block
+    model: CellBlock
     #: For each block, the model first, the node that stands for each node of the model.
     partners: list[dict[int, int]]
 
 
-def blocks_of(found: Repetition, size: int) -> list[Block]:
+def blocks_of(found: Repetition, size: int) -> list[CellBlock]:
     """The pieces in groups of ``size``, in their order; the last group may be smaller."""
     pieces = found.pieces
-    return [Block(pieces[k : k + size]) for k in range(0, len(pieces), size)]
+    return [CellBlock(pieces[k : k + size]) for k in range(0, len(pieces), size)]
 
 
-def templates_of(blocks: Sequence[Block]) -> list[Template]:
+def templates_of(blocks: Sequence[CellBlock]) -> list[Template]:
     """The blocks by structure, the most frequent one first."""
     templates: list[Template] = []
     for block in blocks:
@@ -51,7 +51,7 @@ def templates_of(blocks: Sequence[Block]) -> list[Template]:
     return sorted(templates, key=lambda template: -len(template.partners))
 
 
-def _partners(model: Block, block: Block) -> dict[int, int] | None:
+def _partners(model: CellBlock, block: CellBlock) -> dict[int, int] | None:
     """The node of a block for each node of a model; None where duplicated nodes are shared in another way."""
     if [piece.kind for piece in model.pieces] != [piece.kind for piece in block.pieces]:
         return None

@@ -25,12 +25,12 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Mapping
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.settings import origin
-from gridloom.targets.modulo.mappers.cells.assemble import Copy, assembled
+from gridloom.targets.modulo.mappers.cells.assemble import BlockCopy, assemble_blocks
 from gridloom.targets.modulo.mappers.cells.blocks import Template, blocks_of, graph_of, templates_of
 from gridloom.targets.modulo.mappers.cells.pieces import Repetition, repetition
-from gridloom.targets.modulo.mappers.cells.regions import Grid, Rectangle, cut
+from gridloom.targets.modulo.mappers.cells.regions import Rectangle, RegionGrid, cut
 from gridloom.targets.modulo.mappers.config import ModuloConfig
 from gridloom.targets.modulo.mappers.mapping import memory_words, to_mapping
 from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem
@@ -93,14 +93,14 @@ class UnitCells:
     final: bool
 
 
-def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, clock: Clock) -> UnitCells | None:
+def unit_cells(dfg: Dfg, arch: Arch, config: ModuloConfig, clock: SearchClock) -> UnitCells | None:
     """A mapping by unit cells at the lowest II that is found; None where cells do not apply or find none.
 
     Depends on the seed and the effort alone, unless time or the user ends it. A graph that does not apply costs the
     time to find that out, which is near-linear in the graph. Under a time limit a small part of it goes to the first
     mapping at most: where that is not enough, the ordinary search needs the rest.
     """
-    grid = Grid(arch)
+    grid = RegionGrid(arch)
     if len(dfg.nodes) < LEAST_NODES or _given(config) or not grid.regular or _beyond_cells(arch):
         return None
     bound, found = mii(dfg, arch), repetition(dfg, arch)
@@ -136,7 +136,9 @@ def _given(config: ModuloConfig) -> bool:
 class _Cells:
     """The search for a mapping by unit cells: II by II, and plan by plan at each."""
 
-    def __init__(self, found: Repetition, grid: Grid, config: ModuloConfig, clock: Clock, bound: Mii) -> None:
+    def __init__(
+        self, found: Repetition, grid: RegionGrid, config: ModuloConfig, clock: SearchClock, bound: Mii
+    ) -> None:
         self.found = found
         self.grid = grid
         self.config = config
@@ -259,7 +261,7 @@ class _Cells:
         """The whole graph by a plan; None when the search finds no mapping of some block, or they do not fit memory."""
         arch, area, areas = self.grid.arch, plan.areas[0], iter(plan.areas)
         region = cut(arch, self.grid.tiles(area), (area.height, area.width))
-        copies, words = list[Copy](), 0
+        copies, words = list[BlockCopy](), 0
         for template in plan.templates:
             solved = self._solve(template, region, ii, turn)
             if solved is None:
@@ -267,12 +269,12 @@ class _Cells:
             mapping, more = solved
             words += more * len(template.partners)
             for partners in template.partners:
-                copies.append(Copy(mapping, partners, self.grid.translation(area, next(areas))))
+                copies.append(BlockCopy(mapping, partners, self.grid.translation(area, next(areas))))
         words += sum(array.length for array in self.found.dfg.arrays)
         if arch.data_memory is not None and words * WORD_BYTES > arch.data_memory:
             return None
         more_words = {"optimal": ii == self.bound.total, "cells": _words(plan)}
-        return assembled(self.found.dfg, arch, copies, origin("modulo", self.config, self.clock, **more_words))
+        return assemble_blocks(self.found.dfg, arch, copies, origin("modulo", self.config, self.clock, **more_words))
 
     def _solve(self, template: Template, region: Arch, ii: int, turn: int) -> tuple[Mapping, int] | None:
         """The mapping of a template's model onto a part of the array, and the words of memory that it takes."""

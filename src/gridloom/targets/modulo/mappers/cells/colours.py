@@ -16,7 +16,7 @@ _FORWARD = np.uint64(0x9E3779B97F4A7C15)
 _BACKWARD = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-def mixed(values: Uint64s) -> Uint64s:
+def mix_values(values: Uint64s) -> Uint64s:
     """A hash of each value: the finaliser of splitmix64 (Steele et al. 2014)."""
     with np.errstate(over="ignore"):
         mix = values + _FORWARD
@@ -25,7 +25,9 @@ def mixed(values: Uint64s) -> Uint64s:
         return mix ^ (mix >> np.uint64(31))
 
 
-def refined(colours: Uint64s, source: Int64s, target: Int64s, label: Uint64s, both_ways: Bools, rounds: int) -> Uint64s:
+def refine_colours(
+    colours: Uint64s, source: Int64s, target: Int64s, label: Uint64s, both_ways: Bools, rounds: int
+) -> Uint64s:
     """The colours after some rounds over edges (source, target) with labels. O(rounds * edges).
 
     After r rounds a colour tells what lies within r edges of its node: along edges into it, and along edges out of it
@@ -35,10 +37,10 @@ def refined(colours: Uint64s, source: Int64s, target: Int64s, label: Uint64s, bo
     count = len(np.unique(colours))
     for _ in range(rounds):
         with np.errstate(over="ignore"):
-            gathered = mixed(colours)
-            np.add.at(gathered, target, mixed(colours[source] * _FORWARD ^ label))
-            np.add.at(gathered, back_source, mixed(colours[back_target] * _BACKWARD ^ back_label))
-        colours = mixed(gathered)
+            gathered = mix_values(colours)
+            np.add.at(gathered, target, mix_values(colours[source] * _FORWARD ^ label))
+            np.add.at(gathered, back_source, mix_values(colours[back_target] * _BACKWARD ^ back_label))
+        colours = mix_values(gathered)
         apart = len(np.unique(colours))
         if apart == count:
             break

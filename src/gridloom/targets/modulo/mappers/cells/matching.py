@@ -16,7 +16,7 @@ from gridloom.search.arrays import Uint64s
 Parts = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def matched(dfg: Dfg, pieces: Sequence[tuple[list[int], list[int]]], colours: Uint64s) -> list[list[Parts]]:
+def match_pieces(dfg: Dfg, pieces: Sequence[tuple[list[int], list[int]]], colours: Uint64s) -> list[list[Parts]]:
     """Groups of pieces that match node by node, each with its nodes in matching order."""
     groups: list[list[Parts]] = []
     for nodes, again in pieces:

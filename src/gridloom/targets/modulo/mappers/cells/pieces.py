@@ -20,8 +20,8 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.search.arrays import Bools, Int64s, Uint64s
-from gridloom.targets.modulo.mappers.cells.colours import mixed, refined
-from gridloom.targets.modulo.mappers.cells.matching import matched
+from gridloom.targets.modulo.mappers.cells.colours import mix_values, refine_colours
+from gridloom.targets.modulo.mappers.cells.matching import match_pieces
 from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE
 
 #: The most nodes that have to be computed again with a duplicated one, itself included.
@@ -36,7 +36,7 @@ _ROUNDS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class GraphPiece:
     """Nodes that belong together, as positions in the graph.
 
     Pieces of one class list nodes in matching order.
@@ -55,7 +55,7 @@ class Repetition:
     """A graph as pieces, class by class and in the order of the graph; constants and live-ins belong to none."""
 
     dfg: Dfg
-    pieces: tuple[Piece, ...]
+    pieces: tuple[GraphPiece, ...]
 
     @cached_property
     def duplicated(self) -> frozenset[int]:
@@ -182,12 +182,12 @@ class _Graph:
         for piece in pieces:
             again = sorted(self._needed(piece, duplicated))
             alike.setdefault(tuple(sorted(colours[piece + again].tolist())), []).append((piece, again))
-        groups = [group for members in alike.values() for group in matched(self.dfg, members, colours)]
+        groups = [group for members in alike.values() for group in match_pieces(self.dfg, members, colours)]
         groups.sort(key=lambda group: (-len(group) * len(group[0][0]), group[0][0]))
         largest = groups[0]
         if len(largest) < LEAST_PIECES or len(largest) * len(largest[0][0]) < LEAST_PART * int(self.placed.sum()):
             return None
-        ordered = [Piece(nodes, again, kind) for kind, group in enumerate(groups) for nodes, again in group]
+        ordered = [GraphPiece(nodes, again, kind) for kind, group in enumerate(groups) for nodes, again in group]
         return Repetition(self.dfg, tuple(ordered))
 
     def _colours(self, left: Bools) -> Uint64s:
@@ -206,7 +206,7 @@ class _Graph:
         inner = np.flatnonzero(self.inner)
         labels = np.array([(dfg.edges[k].operand << 16) + dfg.edges[k].distance for k in inner], dtype=np.uint64)
         source, target = self.source[inner], self.target[inner]
-        return refined(mixed(first), source, target, labels, left[source], _ROUNDS)
+        return refine_colours(mix_values(first), source, target, labels, left[source], _ROUNDS)
 
     def _outside(self, node: int) -> tuple[tuple[int, int, str], ...]:
         """The constants and live-ins that a node reads: operand, distance, and the name of a live-in."""

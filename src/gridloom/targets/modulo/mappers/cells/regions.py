@@ -30,7 +30,7 @@ class Rectangle:
     width: int
 
 
-class Grid:
+class RegionGrid:
     """An array whose tiles stand on a grid, with what each tile and its links are like."""
 
     def __init__(self, arch: Arch) -> None:
@@ -163,7 +163,7 @@ class Grid:
 class Translation:
     """The names of an array's tiles, registers and links in one rectangle, as they are in another."""
 
-    def __init__(self, grid: Grid, tiles: dict[int, int]) -> None:
+    def __init__(self, grid: RegionGrid, tiles: dict[int, int]) -> None:
         self.grid = grid
         self.tiles = tiles
         self._names: dict[str, str] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.search.arrays import Float64s, Int64s, csr64
-from gridloom.targets.modulo.mappers.crossbars.wires import Wires
+from gridloom.targets.modulo.mappers.crossbars.wires import CrossbarWires
 
 
 class WireArrays(NamedTuple):
@@ -36,7 +36,7 @@ def no_wires(tiles: int, files: int) -> WireArrays:
     return WireArrays(0, 0, at, empty, empty, np.zeros(0), empty, ports, empty, ((),) * tiles)
 
 
-def wire_arrays(arch: Arch, wires: Wires | None, files: Sequence[tuple[int, ...]]) -> WireArrays:
+def wire_arrays(arch: Arch, wires: CrossbarWires | None, files: Sequence[tuple[int, ...]]) -> WireArrays:
     """The wires as arrays, where ``files`` are the registers of each file that a search may use."""
     tiles = len(arch.tiles)
     if wires is None:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from gridloom.jit import borrowing
 from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
-from gridloom.targets.modulo.mappers.state import Fabric, Labels, Tree, Usage
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, SlotUsage, Tree
 
 
 @borrowing
-def cross(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, last: int, present: float) -> None:
+def cross(
+    fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, last: int, present: float
+) -> None:
     """Least prices of all wire states of a cycle for the open net, from those of its registers.
 
     Wires that the net has in this cycle already cost nothing and keep what drives them. O(ways between wires).
@@ -46,7 +48,7 @@ def cross(fabric: Fabric, usage: Usage, tree: Tree, labels: Labels, cycle: int, 
 
 
 @borrowing
-def cross_back(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
+def cross_back(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices from what drives wires to the goal, from those of the wires: the same steps, read from their ends."""
     slot, first = cycle % fabric.ii, fabric.tiles + fabric.registers
     for state in range(fabric.wires - 1, -1, -1):
@@ -64,7 +66,7 @@ def cross_back(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: i
 
 
 @borrowing
-def enter(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+def enter(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, file: int, cycle: int, present: float) -> None:
     """Let what is written to a file in a cycle pass the cheapest of its write ports.
 
     A port that the net has in this cycle already costs nothing, and brings the value to any register of the file.
@@ -88,7 +90,7 @@ def enter(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, p
 
 
 @borrowing
-def enter_back(fabric: Fabric, usage: Usage, labels: Labels, file: int, cycle: int, present: float) -> None:
+def enter_back(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, file: int, cycle: int, present: float) -> None:
     """Add the price of the cheapest write port to that of writing a file in a cycle."""
     slot, least = cycle % fabric.ii, FAR
     for k in range(fabric.port_at[file], fabric.port_at[file + 1]):

@@ -26,7 +26,7 @@ Arcs = Mapping[int, Mapping[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Wires:
+class CrossbarWires:
     """The wire states of an array. Resources stand for registers and output registers, numbers for states."""
 
     #: The wires; (wire, links crossed) of each state.
@@ -50,7 +50,7 @@ class Wires:
         return self.resources[self.states[state][0]]
 
 
-def read_wires(arch: Arch, arcs: Arcs) -> Wires:
+def read_wires(arch: Arch, arcs: Arcs) -> CrossbarWires:
     """Return the wire states of an array with crossbars.
 
     OptionError for crossbars whose inner wires lead in a circle without a link. Linear in the arcs between wires times
@@ -76,7 +76,7 @@ def read_wires(arch: Arch, arcs: Arcs) -> Wires:
         ways = [(index[s], earlier) for s in into[r] if s in index]
         before.append(tuple(number[way] for way in ways if way in number))
     files = _files(arch, arcs, ports)
-    return Wires(
+    return CrossbarWires(
         resources=resources,
         states=tuple(states),
         storages=tuple(storages),

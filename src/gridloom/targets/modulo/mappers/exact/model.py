@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.solver import check_clock, check_size, check_time, cp_model
 from gridloom.search.symmetry import representatives
 from gridloom.targets.modulo.mappers.exact.banks import add_banks
@@ -48,7 +48,7 @@ class LoopModel:
     ModelTooLargeError for one that is too large for any time.
     """
 
-    def __init__(self, problem: ModuloProblem, scope: Scope, clock: Clock | None = None) -> None:
+    def __init__(self, problem: ModuloProblem, scope: Scope, clock: SearchClock | None = None) -> None:
         self.problem = problem
         self.scope = scope
         self._clock = clock or Budget().start()

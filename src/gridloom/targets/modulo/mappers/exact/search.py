@@ -21,8 +21,8 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.search.budget import Budget, Clock
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.budget import Budget, SearchClock
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import origin
 from gridloom.search.solver import (
     ExactConfig,
@@ -57,7 +57,7 @@ def exact_modulo(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     The proof, one sentence for each II, is in the provenance of the mapping or in the failure. A failure also says when
     the first model is too large. OptionError for another kind of array; MissingExtra without OR-Tools.
     """
-    refuse_unsuited("exact", dfg, arch)
+    check_suits("exact", dfg, arch)
     cp_model()
     clock = budget.start()
     problem = ModuloProblem(dfg, arch)
@@ -112,7 +112,7 @@ class _Walk:
     problem: ModuloProblem
     bound: Mii
     config: ExactConfig
-    clock: Clock
+    clock: SearchClock
     decisions: dict[int, _Decision] = field(default_factory=dict)
     #: True when a model was left out, since building it would have taken, or took, more than the time left.
     unbuilt: bool = False

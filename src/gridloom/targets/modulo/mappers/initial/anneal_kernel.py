@@ -13,10 +13,10 @@ import numpy as np
 from gridloom.jit import borrowing, kernel
 from gridloom.search.arrays import Int64s
 from gridloom.search.random import RandomState, random_below, random_unit
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, Placement, Scratch
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
 from gridloom.targets.modulo.mappers.initial.cost_kernel import net_cost, put, take_out, tie_cost
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE
-from gridloom.targets.modulo.mappers.state import Loop, Race
+from gridloom.targets.modulo.mappers.state import ModuloLoop, Race
 
 _FAR = 1 << 28
 
@@ -25,7 +25,7 @@ _LONGEST_BLOCK = 8192
 
 
 @borrowing
-def _window(ground: Ground, loop: Loop, place: Placement, node: int) -> tuple[int, int]:
+def _window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> tuple[int, int]:
     """The first and the last cycle that the placed neighbours of a node allow; (-far, far) where they do not."""
     low, high = -_FAR, _FAR
     for k in range(loop.in_at[node], loop.in_at[node + 1]):
@@ -56,7 +56,7 @@ def _window(ground: Ground, loop: Loop, place: Placement, node: int) -> tuple[in
 
 
 @borrowing
-def _some_cycle(ground: Ground, loop: Loop, place: Placement, random: RandomState, node: int) -> int:
+def _some_cycle(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: RandomState, node: int) -> int:
     """A cycle that the neighbours of a node allow, early or late; where they allow none, one between their bounds."""
     ii = ground.ii
     low, high = _window(ground, loop, place, node)
@@ -78,7 +78,7 @@ def _some_cycle(ground: Ground, loop: Loop, place: Placement, random: RandomStat
 
 
 @borrowing
-def _some_place(ground: Ground, loop: Loop, place: Placement, random: RandomState, node: int) -> tuple[int, int]:
+def _some_place(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: RandomState, node: int) -> tuple[int, int]:
     """A tile and a cycle near a random neighbour of a node, or near its own.
 
     Half of the time it is one that the value of the edge between them reaches without a move: next to the neighbour and
@@ -111,7 +111,7 @@ def _some_place(ground: Ground, loop: Loop, place: Placement, random: RandomStat
 
 
 @borrowing
-def _note(loop: Loop, scratch: Scratch, node: int, count: int) -> int:
+def _note(loop: ModuloLoop, scratch: InitialScratch, node: int, count: int) -> int:
     """Mark the nets that a node's place changes: its own and those that it reads; returns how many there are."""
     if scratch.mark[node] == 0:
         scratch.mark[node] = 1
@@ -127,7 +127,7 @@ def _note(loop: Loop, scratch: Scratch, node: int, count: int) -> int:
 
 
 @borrowing
-def _estimates(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, count: int) -> float:
+def _estimates(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, count: int) -> float:
     """Estimate the marked nets anew, into ``fresh``; returns by how much they change. Takes the marks away."""
     change = 0.0
     for k in range(count):
@@ -139,14 +139,14 @@ def _estimates(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, c
 
 
 @borrowing
-def _keep_estimates(place: Placement, scratch: Scratch, count: int) -> None:
+def _keep_estimates(place: NodePlaces, scratch: InitialScratch, count: int) -> None:
     """Take over the estimates of the nets that were marked."""
     for k in range(count):
         place.cost[scratch.changed[k]] = scratch.fresh[k]
 
 
 @borrowing
-def _swapped_cycle(ground: Ground, place: Placement, node: int, other: int) -> int:
+def _swapped_cycle(ground: Ground, place: NodePlaces, node: int, other: int) -> int:
     """The cycle nearest to that of ``other`` in the slot of ``node``."""
     back = (place.cycle[other] - place.cycle[node]) % ground.ii
     cycle: int = place.cycle[other] - back
@@ -154,8 +154,17 @@ def _swapped_cycle(ground: Ground, place: Placement, node: int, other: int) -> i
 
 
 @borrowing
-def _move(ground: Ground, loop: Loop, place: Placement, node: int, tile: int, cycle: int, other: int, other_tile: int,
-          other_cycle: int) -> float:  # fmt: skip
+def _move(
+    ground: Ground,
+    loop: ModuloLoop,
+    place: NodePlaces,
+    node: int,
+    tile: int,
+    cycle: int,
+    other: int,
+    other_tile: int,
+    other_cycle: int,
+) -> float:
     """Move a node, and another one (-1: none) that may be in its way; returns the change of what they share and tie."""
     change = -tie_cost(ground, loop, place, node)
     if other >= 0:
@@ -170,8 +179,17 @@ def _move(ground: Ground, loop: Loop, place: Placement, node: int, tile: int, cy
 
 
 @borrowing
-def _try_move(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, random: RandomState, node: int,
-              tile: int, cycle: int, temperature: float) -> None:  # fmt: skip
+def _try_move(
+    ground: Ground,
+    loop: ModuloLoop,
+    place: NodePlaces,
+    scratch: InitialScratch,
+    random: RandomState,
+    node: int,
+    tile: int,
+    cycle: int,
+    temperature: float,
+) -> None:
     """Move a node, or swap it with the one in its way, if the change of the cost is accepted."""
     old_tile, old_cycle = place.tile[node], place.cycle[node]
     other = place.occupant[tile, cycle % ground.ii]
@@ -194,8 +212,17 @@ def _try_move(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, ra
 
 
 @kernel
-def anneal(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, random: RandomState, hot: float,
-           cold: float, moves: int, race: Race) -> None:  # fmt: skip
+def anneal(
+    ground: Ground,
+    loop: ModuloLoop,
+    place: NodePlaces,
+    scratch: InitialScratch,
+    random: RandomState,
+    hot: float,
+    cold: float,
+    moves: int,
+    race: Race,
+) -> None:
     """Improve a placement by so many moves while the temperature falls from ``hot`` to ``cold``.
 
     A move costs the readers of the nets that it changes, squared, and nothing that grows with the array. Ends early
@@ -218,7 +245,7 @@ def anneal(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, rando
 
 
 @borrowing
-def _first_window(ground: Ground, loop: Loop, place: Placement, node: int) -> tuple[int, int]:
+def _first_window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> tuple[int, int]:
     """At most one period of cycles that all placed nodes allow; where they allow none, one after the first."""
     ii, low, high = ground.ii, -_FAR, _FAR
     for k in range(loop.related_at[node], loop.related_at[node + 1]):
@@ -241,8 +268,17 @@ def _first_window(ground: Ground, loop: Loop, place: Placement, node: int) -> tu
 
 
 @borrowing
-def _near_place(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, random: RandomState, node: int,
-                centre: int, low: int, high: int) -> tuple[int, int]:  # fmt: skip
+def _near_place(
+    ground: Ground,
+    loop: ModuloLoop,
+    place: NodePlaces,
+    scratch: InitialScratch,
+    random: RandomState,
+    node: int,
+    centre: int,
+    low: int,
+    high: int,
+) -> tuple[int, int]:
     """The free tile and cycle of least estimate within two hops of a tile; -1: there is none."""
     best, where, when = 1e18, -1, -1
     for k in range(ground.near_at[centre], ground.near_at[centre + 1]):
@@ -262,7 +298,9 @@ def _near_place(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, 
 
 
 @borrowing
-def _far_place(ground: Ground, loop: Loop, place: Placement, node: int, centre: int, low: int) -> tuple[int, int]:
+def _far_place(
+    ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int, centre: int, low: int
+) -> tuple[int, int]:
     """The nearest tile with a free slot, and the first cycle from ``low`` on in such a slot; -1: there is none."""
     best, where, when = _FAR, -1, -1
     for tile in range(ground.hops.shape[0]):
@@ -276,8 +314,15 @@ def _far_place(ground: Ground, loop: Loop, place: Placement, node: int, centre: 
 
 
 @kernel
-def place_first(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, random: RandomState, order: Int64s,
-                first_tile: Int64s) -> bool:  # fmt: skip
+def place_first(
+    ground: Ground,
+    loop: ModuloLoop,
+    place: NodePlaces,
+    scratch: InitialScratch,
+    random: RandomState,
+    order: Int64s,
+    first_tile: Int64s,
+) -> bool:
     """Place all nodes one by one in an order; False where one has no slot left.
 
     A node goes near its given first tile, else near a placed neighbour, else near a random tile.

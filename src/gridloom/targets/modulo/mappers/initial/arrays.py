@@ -28,7 +28,7 @@ class Ground(NamedTuple):
     pool_room: Int64s
 
 
-class Placement(NamedTuple):
+class NodePlaces(NamedTuple):
     """Tile and cycle of each node, and what follows from them.
 
     ``occupant[tile, slot]`` is the node there, -1: none; no two nodes ever share an issue slot.
@@ -47,7 +47,7 @@ class Placement(NamedTuple):
     cost: Float64s
 
 
-class Scratch(NamedTuple):
+class InitialScratch(NamedTuple):
     """Memory of the kernels: nothing in it is part of the result."""
 
     #: The readers of a net in the order of their cycles, and where its value is by then: tile, from, and until when.

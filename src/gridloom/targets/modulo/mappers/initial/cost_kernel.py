@@ -12,8 +12,8 @@ Cost: the square of the number of readers for a net.
 from __future__ import annotations
 
 from gridloom.jit import borrowing
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, Placement, Scratch
-from gridloom.targets.modulo.mappers.state import Loop
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
+from gridloom.targets.modulo.mappers.state import ModuloLoop
 
 #: Prices: a move, a cycle in a register file, a cycle in an output register; a route that has too few cycles, and each
 #: cycle that it lacks.
@@ -50,7 +50,7 @@ def _leg(ground: Ground, hops: int, gap: int, until: int, at_file: bool) -> floa
 
 
 @borrowing
-def _sort(loop: Loop, place: Placement, scratch: Scratch, net: int, ii: int) -> int:
+def _sort(loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, net: int, ii: int) -> int:
     """Put the edges of a net into ``order`` by the cycle in which they are read; returns their number."""
     count = 0
     for k in range(loop.out_at[net], loop.out_at[net + 1]):
@@ -83,7 +83,7 @@ def _neighbour(ground: Ground, source: int, tile: int) -> int:
 
 
 @borrowing
-def _add_point(scratch: Scratch, count: int, tile: int, since: int, until: int) -> int:
+def _add_point(scratch: InitialScratch, count: int, tile: int, since: int, until: int) -> int:
     """A further point where a value has been; returns the number of points."""
     scratch.point_tile[count] = tile
     scratch.point_from[count] = since
@@ -92,7 +92,7 @@ def _add_point(scratch: Scratch, count: int, tile: int, since: int, until: int) 
 
 
 @borrowing
-def _extend(ground: Ground, scratch: Scratch, points: int, chosen: int, tile: int, due: int) -> int:
+def _extend(ground: Ground, scratch: InitialScratch, points: int, chosen: int, tile: int, due: int) -> int:
     """Note where a value comes by on its way from a point to a reader; returns the number of points."""
     origin, since = scratch.point_tile[chosen], scratch.point_from[chosen]
     hops, step = ground.hops[origin, tile], ground.step
@@ -108,7 +108,7 @@ def _extend(ground: Ground, scratch: Scratch, points: int, chosen: int, tile: in
 
 
 @borrowing
-def net_cost(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, net: int) -> float:
+def net_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, net: int) -> float:
     """The estimate for the routes of the result of a placed node to its placed readers."""
     edges, total = _sort(loop, place, scratch, net, ground.ii), 0.0
     if edges == 0:
@@ -132,7 +132,7 @@ def net_cost(ground: Ground, loop: Loop, place: Placement, scratch: Scratch, net
 
 
 @borrowing
-def tie_cost(ground: Ground, loop: Loop, place: Placement, node: int) -> float:
+def tie_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> float:
     """What broken order and pair edges of a node cost."""
     cost = 0.0
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
@@ -152,7 +152,7 @@ def tie_cost(ground: Ground, loop: Loop, place: Placement, node: int) -> float:
 
 
 @borrowing
-def take_out(ground: Ground, loop: Loop, place: Placement, node: int) -> float:
+def take_out(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> float:
     """Take a node off its tile; returns by how much what it shares there becomes cheaper (as a negative number)."""
     tile, slot = place.tile[node], place.cycle[node] % ground.ii
     change = 0.0
@@ -181,7 +181,7 @@ def take_out(ground: Ground, loop: Loop, place: Placement, node: int) -> float:
 
 
 @borrowing
-def put(ground: Ground, loop: Loop, place: Placement, node: int, tile: int, cycle: int) -> float:
+def put(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int, tile: int, cycle: int) -> float:
     """Put a node on a tile in a cycle whose slot is free; returns what it adds to the cost of what it shares there."""
     slot, change = cycle % ground.ii, 0.0
     place.tile[node] = tile

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gridloom.search.arrays import Float64s, Int64s
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, Placement, Scratch
-from gridloom.targets.modulo.mappers.problem import Registers
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
+from gridloom.targets.modulo.mappers.problem import RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
-from gridloom.targets.modulo.mappers.state import Fabric, Loop, Race
+from gridloom.targets.modulo.mappers.state import ModuloFabric, ModuloLoop, Race
 
 # Temperatures between which a placement is annealed.
 _HOT = 1.5
@@ -25,7 +25,7 @@ _MARGIN = 2
 class InitialPlacement:
     """Places the nodes of a problem at an II for one start."""
 
-    def __init__(self, distances: Distances, fabric: Fabric, loop: Loop, registers: Registers) -> None:
+    def __init__(self, distances: Distances, fabric: ModuloFabric, loop: ModuloLoop, registers: RegisterUse) -> None:
         problem = distances.problem
         self.loop = loop
         at, near = distances.near
@@ -38,7 +38,7 @@ class InitialPlacement:
         tiles, files = fabric.tiles, max(1, fabric.files)
         nets = loop.nodes + len(problem.liveins)
         widest = int(np.diff(loop.out_at).max(initial=0)) + 1
-        self.place = Placement(
+        self.place = NodePlaces(
             tile=np.full(loop.nodes, -1, dtype=np.int64),
             cycle=np.zeros(loop.nodes, dtype=np.int64),
             occupant=np.full((tiles, fabric.ii), -1, dtype=np.int64),
@@ -49,7 +49,7 @@ class InitialPlacement:
             cost=np.zeros(loop.nodes),
         )
         most = int(np.diff(loop.in_at).max(initial=0)) + 1
-        self.scratch = Scratch(
+        self.scratch = InitialScratch(
             order=np.zeros(widest, dtype=np.int64),
             point_tile=np.zeros(2 * widest + 1, dtype=np.int64),
             point_from=np.zeros(2 * widest + 1, dtype=np.int64),
@@ -73,7 +73,7 @@ class InitialPlacement:
         return True
 
 
-def _move_cycles(fabric: Fabric) -> int:
+def _move_cycles(fabric: ModuloFabric) -> int:
     """Cycles of the fastest move; tiles that pass nothing on have none."""
     moves = fabric.move_latency[fabric.move_latency > 0]
     return int(moves.min(initial=1 << 30)) if len(moves) else 1
@@ -81,9 +81,9 @@ def _move_cycles(fabric: Fabric) -> int:
 
 def initial_places(
     distances: Distances,
-    fabric: Fabric,
-    loop: Loop,
-    registers: Registers,
+    fabric: ModuloFabric,
+    loop: ModuloLoop,
+    registers: RegisterUse,
     rank: Float64s,
     first_tile: Int64s,
     rng: np.random.Generator,

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridloom.search.arrays import Int64s
 from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import Attempt, Placer, unplaced
+from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt, start_attempt
 from gridloom.targets.modulo.mappers.ramp.schedule import schedule
 from gridloom.targets.modulo.mappers.ramp.strategies import Editor, sharing
 from gridloom.targets.modulo.mappers.schedule.resources import Resources
@@ -39,7 +39,7 @@ class RouteAhead:
         A value that waits for several readers would have all of them on its own PE. At most half of the free slots are
         taken. The graph as it was where there is no schedule with the moves.
         """
-        now = unplaced(graph, cycle, ii)
+        now = start_attempt(graph, cycle, ii)
         waiting = [
             k
             for k, link in enumerate(graph.links)
@@ -59,7 +59,7 @@ class RouteAhead:
         Ends where nothing is left, or there is no schedule with more moves.
         """
         for _ in range(_ROUNDS):
-            now = unplaced(graph, cycle, ii)
+            now = start_attempt(graph, cycle, ii)
             edited = graph
             for source in range(len(graph.ops)):
                 edited = self._routed(edited, now, source)
@@ -70,14 +70,14 @@ class RouteAhead:
                 break
         return graph, cycle
 
-    def _scheduled(self, edited: WorkGraph, now: Attempt) -> tuple[WorkGraph, Int64s]:
+    def _scheduled(self, edited: WorkGraph, now: RampAttempt) -> tuple[WorkGraph, Int64s]:
         """The edited graph with its cycles; as it was where it has no schedule."""
         if edited is now.graph:
             return now.graph, now.cycle
         cycle = schedule(edited, self.counts, now.ii, reach=self.placer.reach, wanted=now.cycle)
         return (now.graph, now.cycle) if cycle is None else (edited, cycle)
 
-    def _routed(self, edited: WorkGraph, now: Attempt, source: int) -> WorkGraph:
+    def _routed(self, edited: WorkGraph, now: RampAttempt, source: int) -> WorkGraph:
         """Moves for the readers of a value that cannot be near it.
 
         ``edited`` is the graph of ``now`` with moves for other values.

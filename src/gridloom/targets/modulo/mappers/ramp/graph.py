@@ -24,7 +24,7 @@ OpKind = Literal["op", "move", "store", "load", "fetch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Op:
+class RampOp:
     """What takes an issue slot: an op of the loop, or one that a strategy inserted to pass a value on."""
 
     kind: OpKind
@@ -80,7 +80,7 @@ class Keep:
 class WorkGraph:
     """Ops, links and what else a placement has to respect. Edits return a new graph."""
 
-    ops: tuple[Op, ...]
+    ops: tuple[RampOp, ...]
     links: tuple[Link, ...]
     ties: tuple[Tie, ...] = ()
     keeps: tuple[Keep, ...] = ()
@@ -124,7 +124,7 @@ def work_graph(problem: ModuloProblem) -> WorkGraph:
     dfg, count = problem.dfg, len(problem.nodes)
     rows = [problem.class_of(k) for k in problem.nodes]
     ops = [
-        Op(
+        RampOp(
             kind="op",
             node=k,
             row=row,

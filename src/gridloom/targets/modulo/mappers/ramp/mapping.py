@@ -13,10 +13,10 @@ from gridloom.mapping.model import Hop, Instance, Mapping, Route
 from gridloom.search.placements import no_place_left
 from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import Keep, Link, WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import Attempt, Placer
+from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt
 
 
-def fits_memory(problem: ModuloProblem, attempt: Attempt) -> bool:
+def fits_memory(problem: ModuloProblem, attempt: RampAttempt) -> bool:
     """True when arrays, spilled values and live-ins fit the data memory.
 
     A spilled value takes a word for each iteration that it overlaps, a live-in that is loaded takes one.
@@ -34,7 +34,7 @@ def fits_memory(problem: ModuloProblem, attempt: Attempt) -> bool:
     return words * WORD_BYTES <= limit
 
 
-def to_mapping(placer: Placer, attempt: Attempt, provenance: dict[str, Any]) -> Mapping:
+def to_mapping(placer: Placer, attempt: RampAttempt, provenance: dict[str, Any]) -> Mapping:
     """The mapping of an attempt in which every op has a tile. ``placer`` is the one that made the attempt."""
     return _Writer(placer, attempt).mapping(provenance)
 
@@ -42,7 +42,7 @@ def to_mapping(placer: Placer, attempt: Attempt, provenance: dict[str, Any]) -> 
 class _Writer:
     """One translation, with the copies of live-ins met so far."""
 
-    def __init__(self, placer: Placer, attempt: Attempt) -> None:
+    def __init__(self, placer: Placer, attempt: RampAttempt) -> None:
         self.placer = placer
         self.problem = placer.problem
         self.arch = placer.problem.arch

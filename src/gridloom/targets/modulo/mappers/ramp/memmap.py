@@ -29,9 +29,9 @@ from gridloom.search.arrays import Int64s
 from gridloom.search.budget import Budget
 from gridloom.search.settings import check_settings
 from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import Attempt
+from gridloom.targets.modulo.mappers.ramp.place import RampAttempt
 from gridloom.targets.modulo.mappers.ramp.run import run_technique
-from gridloom.targets.modulo.mappers.ramp.search import Limits, Technique
+from gridloom.targets.modulo.mappers.ramp.search import RampLimits, Technique
 from gridloom.targets.modulo.mappers.ramp.strategies import Editor
 
 #: Dependences of at least this length go through memory: store, load and use take a cycle each.
@@ -74,14 +74,14 @@ def memmap(dfg: Dfg, arch: Arch, config: MemmapConfig, budget: Budget) -> Mappin
         forecast=_long_over_memory if config.decides == "before" else None,
         rewrite=_over_memory,
     )
-    limits = Limits(
+    limits = RampLimits(
         ii=config.ii, attempts=config.attempts, starts=config.starts, moves=config.moves, links=1, sideways=0,
         options=1, first=1,
     )  # fmt: skip
     return run_technique("memmap", dfg, arch, technique, limits, config, budget)
 
 
-def _groups(attempt: Attempt) -> list[tuple[tuple[int, int, bool], list[int]]]:
+def _groups(attempt: RampAttempt) -> list[tuple[tuple[int, int, bool], list[int]]]:
     """The links whose values wait, by source, length, and whether memory may take them; a store's own value may not."""
     graph = attempt.graph
     groups: dict[tuple[int, int, bool], list[int]] = {}
@@ -93,7 +93,7 @@ def _groups(attempt: Attempt) -> list[tuple[tuple[int, int, bool], list[int]]]:
     return sorted(groups.items())
 
 
-def _long_over_memory(editor: Editor, attempt: Attempt) -> WorkGraph:
+def _long_over_memory(editor: Editor, attempt: RampAttempt) -> WorkGraph:
     """The graph with a store and a load for each dependence that is long in a first schedule, without their cycles."""
     graph = attempt.graph
     for (_, _, spilled), shared in _groups(attempt) if editor.has_memory else []:
@@ -102,7 +102,7 @@ def _long_over_memory(editor: Editor, attempt: Attempt) -> WorkGraph:
     return graph
 
 
-def _over_memory(editor: Editor, attempt: Attempt) -> tuple[WorkGraph, Int64s]:
+def _over_memory(editor: Editor, attempt: RampAttempt) -> tuple[WorkGraph, Int64s]:
     """Long dependences over memory, those of one cycle more than the least over a PE; their cycles follow from it.
 
     Dependences of one value and one due cycle share their store, load or move. Where the array has no memory, all of

@@ -17,13 +17,13 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.search.arrays import Bools, Int64s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph
-from gridloom.targets.modulo.mappers.ramp.registers import UNUSED, FileUse, Value, allocate
+from gridloom.targets.modulo.mappers.ramp.registers import UNUSED, FileUse, WaitingValue, allocate
 
 if TYPE_CHECKING:
-    from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Relations
+    from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import ConflictRelations
     from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Files
 
 #: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
@@ -31,7 +31,7 @@ MAX_VERTICES = 40_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class RegisterRules:
     """What a technique may do with registers; RAMP may do more than the techniques it is compared with."""
 
     #: Whether a value may wait in a file that several PEs share; else its producer and consumer have to be one PE.
@@ -39,7 +39,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Attempt:
+class RampAttempt:
     """A schedule of a working graph and as much of a placement as was found.
 
     Complete when ``unmapped`` is empty. Attempts are compared by ``cost``.
@@ -78,10 +78,10 @@ class Attempt:
         return int(self.cycle[link.target] - self.cycle[link.source] + self.ii * link.distance)
 
 
-def unplaced(graph: WorkGraph, cycle: Int64s, ii: int) -> Attempt:
+def start_attempt(graph: WorkGraph, cycle: Int64s, ii: int) -> RampAttempt:
     """A schedule of which no op has a tile yet."""
     none = np.full(len(graph.ops), -1, dtype=np.int64)
-    return Attempt(graph=graph, ii=ii, cycle=cycle, place=none, near=none, files=())
+    return RampAttempt(graph=graph, ii=ii, cycle=cycle, place=none, near=none, files=())
 
 
 def check_pairs(ops: int, tiles: int) -> None:
@@ -99,7 +99,7 @@ class Placer:
     OptionError for an array with buses that start more than one op in a cycle.
     """
 
-    def __init__(self, problem: ModuloProblem, rules: Rules, moves: int, clique: str = "local") -> None:
+    def __init__(self, problem: ModuloProblem, rules: RegisterRules, moves: int, clique: str = "local") -> None:
         self.problem = problem
         self.rules = rules
         self.moves = moves
@@ -123,7 +123,9 @@ class Placer:
 
     # -- one attempt --------------------------------------------------------------------------------------------------
 
-    def place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None, seed: int) -> Attempt:
+    def place(
+        self, graph: WorkGraph, cycle: Int64s, ii: int, clock: SearchClock, start: Int64s | None, seed: int
+    ) -> RampAttempt:
         """Place a schedule; ``start`` holds tiles of the first ops to begin with.
 
         OptionError where the compatibility graph would be too large. The moves of the search are added to the clock's.
@@ -151,7 +153,7 @@ class Placer:
         report = np.zeros(1, dtype=np.int64)
         found = self._find_clique()(pairs, files, clique, first, self.moves, seed, clock.stop, report)
         clock.moves += int(report[0])
-        attempt = self._with_registers(Attempt(graph=graph, ii=ii, cycle=cycle, place=found, near=found, files=()))
+        attempt = self._with_registers(RampAttempt(graph=graph, ii=ii, cycle=cycle, place=found, near=found, files=()))
         if not attempt.left:
             return attempt
         near, failures = nearest_tiles(pairs, attempt.place)
@@ -173,10 +175,10 @@ class Placer:
         degree = np.bincount(links, minlength=len(graph.ops)) if len(links) else np.zeros(len(graph.ops))
         return (2 + degree).astype(np.int64)
 
-    def _with_registers(self, attempt: Attempt) -> Attempt:
+    def _with_registers(self, attempt: RampAttempt) -> RampAttempt:
         """Give values their registers; ops whose values find none are taken out again, the longest value first."""
         place = attempt.place.copy()
-        waiting: dict[int, list[Value]] = {}
+        waiting: dict[int, list[WaitingValue]] = {}
         for value in self.values(attempt):
             waiting.setdefault(value.file, []).append(value)
         keepers = {int(self.file_of[place[keep.op]]) for keep in attempt.graph.keeps if place[keep.op] >= 0}
@@ -196,7 +198,7 @@ class Placer:
             uses.append(use)
         return replace(attempt, place=place, files=tuple(uses))
 
-    def values(self, attempt: Attempt) -> list[Value]:
+    def values(self, attempt: RampAttempt) -> list[WaitingValue]:
         """The results that wait in a register file, from the first to the last cycle, where both ends are placed."""
         last: dict[int, int] = {}
         for link in attempt.graph.links:
@@ -208,15 +210,15 @@ class Placer:
         found = []
         for op, due in sorted(last.items()):
             ready = int(attempt.cycle[op]) + attempt.graph.ops[op].latency
-            found.append(Value(op=op, file=int(self.file_of[attempt.place[op]]), first=ready, last=due))
+            found.append(WaitingValue(op=op, file=int(self.file_of[attempt.place[op]]), first=ready, last=due))
         return found
 
-    def waits(self, attempt: Attempt, link: Link) -> bool:
+    def waits(self, attempt: RampAttempt, link: Link) -> bool:
         """True when a placed link goes over a register: its value waits, or no wire leads there."""
         p, q = int(attempt.place[link.source]), int(attempt.place[link.target])
         return attempt.length(link) > attempt.graph.ops[link.source].latency or not bool(self.reads[p, q])
 
-    def fits(self, attempt: Attempt, link: Link) -> bool:
+    def fits(self, attempt: RampAttempt, link: Link) -> bool:
         """True when the tiles of a link's ends, or those nearest to it, allow its length."""
         p, q = int(attempt.near[link.source]), int(attempt.near[link.target])
         if link.memory or p < 0 or q < 0:
@@ -224,11 +226,11 @@ class Placer:
         at_once = attempt.length(link) <= attempt.graph.ops[link.source].latency
         return bool(self.over_file[p, q] or (at_once and self.reads[p, q]))
 
-    def hops_of(self, attempt: Attempt, link: Link) -> int:
+    def hops_of(self, attempt: RampAttempt, link: Link) -> int:
         """Wires between the tiles of a link's ends, or those nearest to it."""
         return int(self.hops[attempt.near[link.source], attempt.near[link.target]])
 
-    def certainly_fails(self, attempt: Attempt, link: Link) -> bool:
+    def certainly_fails(self, attempt: RampAttempt, link: Link) -> bool:
         """True when no two tiles allow a link: its value waits on the one PE that has no slot for its reader."""
         if self.reach == 0 or link.memory or link.source == link.target:
             return False
@@ -241,13 +243,13 @@ class Placer:
 
     # -- arrays for the kernel ----------------------------------------------------------------------------------------
 
-    def _relations(self, graph: WorkGraph, cycle: Int64s, ii: int) -> Relations:
+    def _relations(self, graph: WorkGraph, cycle: Int64s, ii: int) -> ConflictRelations:
         """What makes ops on tiles incompatible, as the kernel reads it.
 
         The four tables of pairs of tiles are, by row: values read at once, values that wait, ends of a pair edge, and
         ops that may not share a file.
         """
-        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Relations
+        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import ConflictRelations
 
         rows = np.array([op.row for op in graph.ops], dtype=np.int64)
         latency = np.array([op.latency for op in graph.ops], dtype=np.int64)
@@ -268,7 +270,7 @@ class Placer:
         pairs += [(a, b, 3) for a, b in graph.apart]
         table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
         apart = (self.file_of[:, None] != self.file_of[None, :]) & ~self.same_tile
-        return Relations(
+        return ConflictRelations(
             able=able,
             slot=cycle % ii,
             result=np.where(result, (cycle + latency) % ii, -1),

@@ -24,7 +24,7 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.settings import check_settings
 from gridloom.targets.modulo.mappers.ramp.run import run_technique
-from gridloom.targets.modulo.mappers.ramp.search import CLIQUES, STRATEGIES, Limits, Technique
+from gridloom.targets.modulo.mappers.ramp.search import CLIQUES, STRATEGIES, RampLimits, Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def ramp(dfg: Dfg, arch: Arch, config: RampConfig, budget: Budget) -> Mapping | 
     Ends after ``config.attempts`` IIs or with the budget, whose moves are those of clique searches. OptionError for an
     array that is not like a torus.
     """
-    limits = Limits(
+    limits = RampLimits(
         ii=config.ii, attempts=config.attempts, starts=config.starts, moves=config.moves, links=config.links,
         sideways=config.sideways, options=config.options, first=config.first, clique=config.clique,
     )  # fmt: skip

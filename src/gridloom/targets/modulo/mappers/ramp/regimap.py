@@ -21,14 +21,14 @@ from dataclasses import dataclass, replace
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.settings import check_settings
 from gridloom.targets.modulo.mappers.ramp.ahead import RouteAhead
 from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import Attempt, Rules
+from gridloom.targets.modulo.mappers.ramp.place import RampAttempt, RegisterRules
 from gridloom.targets.modulo.mappers.ramp.run import run_technique
 from gridloom.targets.modulo.mappers.ramp.schedule import schedule
-from gridloom.targets.modulo.mappers.ramp.search import Limits, RampSearch, Technique
+from gridloom.targets.modulo.mappers.ramp.search import RampLimits, RampSearch, Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +64,11 @@ def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapp
     technique = Technique(
         strategies=frozenset({"route"}),
         reschedules=config.learns,
-        rules=Rules(shared_files=False),
+        rules=RegisterRules(shared_files=False),
         keeps_live_ins=False,
     )
     tried = config.changes if config.learns else config.options
-    limits = Limits(
+    limits = RampLimits(
         ii=config.ii, attempts=config.attempts, starts=len(arch.tiles) if config.learns else 1, moves=config.moves,
         links=config.links, sideways=1, options=tried, first=tried,
     )  # fmt: skip
@@ -79,7 +79,7 @@ def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapp
 class LearningSearch(RampSearch):
     """REGIMap's own search: round k over the IIs schedules for k PEs fewer than the array has."""
 
-    def _at(self, ii: int, start: int, clock: Clock) -> Attempt | None:
+    def _at(self, ii: int, start: int, clock: SearchClock) -> RampAttempt | None:
         """Schedule for some of the PEs, place, and change the schedule until every op has a PE.
 
         None where there is no schedule for so few PEs, or the changes do not help.
@@ -89,7 +89,7 @@ class LearningSearch(RampSearch):
         if len(self.original.ops) > counts.room[0] * ii:
             return None
         ahead = RouteAhead(self.editor, self.placer, counts)
-        now: Attempt | None = None
+        now: RampAttempt | None = None
         edited: WorkGraph | None = self.original
         self.trace.steps = {}
         for _ in range(1 + self.limits.options):
@@ -105,7 +105,7 @@ class LearningSearch(RampSearch):
             now, edited = after, self._changed(after)
         return None
 
-    def _changed(self, now: Attempt) -> WorkGraph | None:
+    def _changed(self, now: RampAttempt) -> WorkGraph | None:
         """The graph with moves, or another cycle, for each op without a PE; None: there is nothing to change."""
         graph, moved = now.graph, set[int]()
         for op in now.unmapped:
@@ -123,7 +123,7 @@ class LearningSearch(RampSearch):
         return None if graph is now.graph else graph
 
     @staticmethod
-    def _binding(now: Attempt, links: tuple[int, ...]) -> list[int]:
+    def _binding(now: RampAttempt, links: tuple[int, ...]) -> list[int]:
         """Those of some links whose value waits, so that both ends need the same PE."""
         graph = now.graph
         return [

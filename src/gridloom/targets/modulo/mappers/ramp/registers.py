@@ -21,7 +21,7 @@ _ORDERS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class WaitingValue:
     """The result of an op that waits in a file from cycle ``first`` to ``last``, both included."""
 
     op: int
@@ -63,7 +63,7 @@ class FileUse:
 UNUSED = FileUse(rotating=0, peak=0, taken=0)
 
 
-def allocate(file: RegisterFile, values: Sequence[Value], kept: Sequence[int], ii: int) -> FileUse | None:
+def allocate(file: RegisterFile, values: Sequence[WaitingValue], kept: Sequence[int], ii: int) -> FileUse | None:
     """Registers for all of them, or None where first fit finds no room.
 
     Tries the fewest rotating registers first, each with eight orders of the values. Costs the sum of the lifetimes
@@ -92,7 +92,7 @@ def allocate(file: RegisterFile, values: Sequence[Value], kept: Sequence[int], i
     return None
 
 
-def _choices(file: RegisterFile, values: Sequence[Value], kept: int, ii: int) -> list[int]:
+def _choices(file: RegisterFile, values: Sequence[WaitingValue], kept: int, ii: int) -> list[int]:
     """How many registers may rotate, the fewest first.
 
     Values of more than II cycles need at least as many as they overlap iterations. Without such values, none or all
@@ -111,7 +111,7 @@ def _choices(file: RegisterFile, values: Sequence[Value], kept: int, ii: int) ->
     return sorted(m for m in wanted if least <= m <= most)
 
 
-def _orders(values: Sequence[Value]) -> Iterator[list[Value]]:
+def _orders(values: Sequence[WaitingValue]) -> Iterator[list[WaitingValue]]:
     """The orders in which values are allocated: by length, by first cycle, and some at random with fixed seeds."""
     yield sorted(values, key=lambda value: (value.first - value.last, value.first, value.op))
     yield sorted(values, key=lambda value: (value.first, value.op))
@@ -119,7 +119,7 @@ def _orders(values: Sequence[Value]) -> Iterator[list[Value]]:
         yield random.Random(seed).sample(list(values), len(values))
 
 
-def _fill(order: Sequence[Value], rotating: int, usable: int, ii: int) -> dict[int, int] | None:
+def _fill(order: Sequence[WaitingValue], rotating: int, usable: int, ii: int) -> dict[int, int] | None:
     """First fit in a given order: the first register of each op's value, or None where a value finds none."""
     taken: set[tuple[int, int]] = set()
     found: dict[int, int] = {}
@@ -135,7 +135,7 @@ def _fill(order: Sequence[Value], rotating: int, usable: int, ii: int) -> dict[i
     return found
 
 
-def _candidates(value: Value, rotating: int, usable: int, ii: int) -> Iterator[int]:
+def _candidates(value: WaitingValue, rotating: int, usable: int, ii: int) -> Iterator[int]:
     """The registers for a value, in order: a short value tries those that do not rotate first.
 
     Long values need the rotating ones, which should be left to them.
@@ -145,7 +145,7 @@ def _candidates(value: Value, rotating: int, usable: int, ii: int) -> Iterator[i
     yield from range(min(rotating, usable))
 
 
-def _cells(value: Value, register: int, rotating: int, ii: int) -> set[tuple[int, int]]:
+def _cells(value: WaitingValue, register: int, rotating: int, ii: int) -> set[tuple[int, int]]:
     """(register, slot) in each cycle; fewer than cycles where the value would run into itself."""
     if register >= rotating:
         return {(register, cycle % ii) for cycle in range(value.first, value.last + 1)}

@@ -13,11 +13,11 @@ from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Cause, Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import origin
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.mapping import to_mapping
-from gridloom.targets.modulo.mappers.ramp.search import Limits, RampSearch, Technique
+from gridloom.targets.modulo.mappers.ramp.search import RampLimits, RampSearch, Technique
 from gridloom.targets.modulo.mappers.screening import screen
 
 
@@ -26,7 +26,7 @@ def run_technique(
     dfg: Dfg,
     arch: Arch,
     technique: Technique,
-    limits: Limits,
+    limits: RampLimits,
     config: Any,
     budget: Budget,
     kind: type[RampSearch] = RampSearch,
@@ -37,7 +37,7 @@ def run_technique(
     strategy was used. OptionError for an array that is not like a torus, has larger buses, or makes too many (op, PE)
     pairs.
     """
-    refuse_unsuited(name, dfg, arch)
+    check_suits(name, dfg, arch)
     clock = budget.start()
     problem = ModuloProblem(dfg, arch)
     bound = mii(dfg, arch)
@@ -107,5 +107,5 @@ def warm_up() -> None:
     b = DfgBuilder("two")
     b.add("neg", b.add("neg", b.livein("x")))
     problem = ModuloProblem(b.build(), arch)
-    limits = Limits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1, first=1)
+    limits = RampLimits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1, first=1)
     RampSearch(problem, Technique(), limits, mii(problem.dfg, problem.arch)).run(Budget().start())

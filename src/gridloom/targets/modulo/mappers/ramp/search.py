@@ -17,12 +17,12 @@ import numpy as np
 
 from gridloom.mapping.mii import Mii
 from gridloom.search.arrays import Int64s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.ahead import RouteAhead
 from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph, least_ii, work_graph
 from gridloom.targets.modulo.mappers.ramp.mapping import fits_memory
-from gridloom.targets.modulo.mappers.ramp.place import Attempt, Placer, Rules, check_pairs, unplaced
+from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt, RegisterRules, check_pairs, start_attempt
 from gridloom.targets.modulo.mappers.ramp.schedule import schedule
 from gridloom.targets.modulo.mappers.ramp.strategies import Editor
 from gridloom.targets.modulo.mappers.schedule.resources import Resources, resources
@@ -40,10 +40,10 @@ CLIQUES = ("local", "dharwadker")
 SELECTIVE = 0.75
 
 #: An edit after scheduling, before placement: a graph and the cycles of all its ops.
-Rewrite = Callable[[Editor, Attempt], tuple[WorkGraph, Int64s]]
+Rewrite = Callable[[Editor, RampAttempt], tuple[WorkGraph, Int64s]]
 
 #: An edit that a first schedule decides, and that is scheduled with the rest of the graph.
-Forecast = Callable[[Editor, Attempt], WorkGraph]
+Forecast = Callable[[Editor, RampAttempt], WorkGraph]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Technique:
     strategies: frozenset[str] = frozenset(STRATEGIES)
     #: Whether the whole graph is scheduled again once something was inserted.
     reschedules: bool = True
-    rules: Rules = field(default_factory=Rules)
+    rules: RegisterRules = field(default_factory=RegisterRules)
     #: Live-ins stay in registers where they fit.
     keeps_live_ins: bool = True
     forecast: Forecast | None = None
@@ -61,7 +61,7 @@ class Technique:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class RampLimits:
     """How long a technique goes on; the configurations of the mappers fill it in."""
 
     ii: int | None
@@ -84,14 +84,14 @@ class Limits:
 
 
 @dataclass
-class Trace:
+class RampTrace:
     """What a search went through, for the provenance of a mapping or the words of a failure."""
 
     iis: list[int] = field(default_factory=list)
     #: Schedules that were placed.
     placements: int = 0
     #: The attempt that left the fewest ops without a tile.
-    closest: Attempt | None = None
+    closest: RampAttempt | None = None
     #: How often each strategy was chosen in the attempt that succeeded.
     chosen: dict[str, int] = field(default_factory=dict)
     #: The same for the attempt at hand.
@@ -101,7 +101,7 @@ class Trace:
 class RampSearch:
     """The search for one problem with one technique; ``run`` it once."""
 
-    def __init__(self, problem: ModuloProblem, technique: Technique, limits: Limits, bound: Mii) -> None:
+    def __init__(self, problem: ModuloProblem, technique: Technique, limits: RampLimits, bound: Mii) -> None:
         self.problem = problem
         self.technique = technique
         self.limits = limits
@@ -113,7 +113,7 @@ class RampSearch:
         self.placer = Placer(problem, technique.rules, limits.moves, limits.clique)
         routes = technique.reschedules and "route" in technique.strategies
         self.ahead = RouteAhead(self.editor, self.placer, self.counts) if routes else None
-        self.trace = Trace()
+        self.trace = RampTrace()
         #: Placements that are left for the schedule at hand.
         self.left = 0
         self.rng = np.random.default_rng(0)
@@ -132,14 +132,14 @@ class RampSearch:
             graph = self.editor.with_fetch(graph, livein, ops)
         return graph
 
-    def run(self, clock: Clock) -> Attempt | None:
+    def run(self, clock: SearchClock) -> RampAttempt | None:
         """The complete attempt of the lowest II found, from the MII of the graph on; None: the limits ended it.
 
         Starts go round by round over the IIs, each round with more placements per start: the first round goes up until
         a mapping exists, the others try the IIs below it again.
         """
         iis = self._intervals()
-        best: Attempt | None = None
+        best: RampAttempt | None = None
         for start in range(self.limits.starts):
             for ii in iis:
                 if clock.over():
@@ -166,7 +166,7 @@ class RampSearch:
 
     # -- one II -------------------------------------------------------------------------------------------------------
 
-    def _at(self, ii: int, start: int, clock: Clock) -> Attempt | None:
+    def _at(self, ii: int, start: int, clock: SearchClock) -> RampAttempt | None:
         """One start at an II: schedule, place, then edit until every op has a tile; None: it did not succeed.
 
         The first start schedules in the order of heights, further ones in a perturbed order.
@@ -179,12 +179,12 @@ class RampSearch:
             return None
         graph = self.original
         if self.technique.forecast is not None:
-            graph = self.technique.forecast(self.editor, unplaced(graph, cycle, ii))
+            graph = self.technique.forecast(self.editor, start_attempt(graph, cycle, ii))
             cycle = schedule(graph, self.counts, ii, reach=self.placer.reach)
             if cycle is None:
                 return None
         if self.technique.rewrite is not None:
-            graph, cycle = self.technique.rewrite(self.editor, unplaced(graph, cycle, ii))
+            graph, cycle = self.technique.rewrite(self.editor, start_attempt(graph, cycle, ii))
         elif self.ahead is not None:
             if varied:
                 graph, cycle = self.ahead.by_chance(graph, cycle, ii, self.rng)
@@ -203,7 +203,9 @@ class RampSearch:
             now = best
         return None if now.unmapped else now
 
-    def _best(self, now: Attempt, sideways: bool, varied: bool, clock: Clock) -> tuple[str, Attempt | None]:
+    def _best(
+        self, now: RampAttempt, sideways: bool, varied: bool, clock: SearchClock
+    ) -> tuple[str, RampAttempt | None]:
         """The best of the options for the ops without a tile: most ops mapped, then fewest PEs and registers.
 
         Ops are taken one by one, the earliest first or, where ``varied``, in random order; the first with a valid
@@ -214,7 +216,7 @@ class RampSearch:
             ops = [ops[k] for k in self.rng.permutation(len(ops))]
         for op in ops:
             for names in self._diagnosis(now, op):
-                options: list[tuple[str, Attempt]] = []
+                options: list[tuple[str, RampAttempt]] = []
                 for name in self.rng.permutation(names).tolist() if varied else names:
                     options += [(name, option) for option in self._options(name, now, op, varied, clock)]
                     if options and options[-1][1].failures < (now.failures if varied else 1):
@@ -229,11 +231,11 @@ class RampSearch:
                     return "", None
         return "", None
 
-    def _over(self, clock: Clock) -> bool:
+    def _over(self, clock: SearchClock) -> bool:
         """True when the placements of this schedule, or the budget, are used up."""
         return self.left <= 0 or clock.over()
 
-    def _diagnosis(self, now: Attempt, op: int) -> Iterator[tuple[str, ...]]:
+    def _diagnosis(self, now: RampAttempt, op: int) -> Iterator[tuple[str, ...]]:
         """The strategies for what may keep an op from its tile, group by group, the likeliest reason first."""
         graph = now.graph
         if any(now.length(link) > graph.delay(link) for link in self._touching(graph, op)):
@@ -247,14 +249,14 @@ class RampSearch:
         """The links of an op, in and out, that do not go through memory."""
         return [graph.links[k] for k in (*graph.entering[op], *graph.leaving[op]) if not graph.links[k].memory]
 
-    def _options(self, name: str, now: Attempt, op: int, first: bool, clock: Clock) -> list[Attempt]:
+    def _options(self, name: str, now: RampAttempt, op: int, first: bool, clock: SearchClock) -> list[RampAttempt]:
         """The attempts that a strategy leads to; a sequence of edits ends with the first that gains.
 
         ``first``: so does the strategy. An attempt without a failure ends it in any case and comes last.
         """
         if name not in self.technique.strategies:
             return []
-        tried: list[Attempt] = []
+        tried: list[RampAttempt] = []
         for edits in self._edits(name, now, op):
             for graph in edits:
                 if self._over(clock):
@@ -272,7 +274,7 @@ class RampSearch:
                 break
         return tried
 
-    def _edits(self, name: str, now: Attempt, op: int) -> Iterator[Iterator[WorkGraph]]:
+    def _edits(self, name: str, now: RampAttempt, op: int) -> Iterator[Iterator[WorkGraph]]:
         """The edits of a strategy for an op, as sequences whose later edits are tried if the first gain nothing."""
         graph, editor = now.graph, self.editor
         if name == "livein":
@@ -291,7 +293,7 @@ class RampSearch:
             else:
                 yield editor.recompute(now, k)
 
-    def _links(self, now: Attempt, op: int, name: str) -> list[int]:
+    def _links(self, now: RampAttempt, op: int, name: str) -> list[int]:
         """Links of an op that a strategy may help: the longest first, for recomputation those into it first."""
         graph = now.graph
         own = [k for k in (*graph.entering[op], *graph.leaving[op]) if not graph.links[k].memory]
@@ -304,7 +306,7 @@ class RampSearch:
         ranked = sorted(own, key=lambda k: (self.placer.fits(now, graph.links[k]), -now.length(graph.links[k])))
         return ranked[: self.limits.links]
 
-    def _again(self, graph: WorkGraph, now: Attempt, clock: Clock) -> Attempt | None:
+    def _again(self, graph: WorkGraph, now: RampAttempt, clock: SearchClock) -> RampAttempt | None:
         """Schedule and place an edited graph; None where there is no schedule, or no room in memory."""
         fixed = None if self.technique.reschedules else now.cycle
         wanted = now.cycle if fixed is None and self.rng.random() < SELECTIVE else None
@@ -317,7 +319,7 @@ class RampSearch:
         found = self._place(graph, cycle, now.ii, clock, now.near)
         return found if fits_memory(self.problem, found) else None
 
-    def _place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: Clock, start: Int64s | None) -> Attempt:
+    def _place(self, graph: WorkGraph, cycle: Int64s, ii: int, clock: SearchClock, start: Int64s | None) -> RampAttempt:
         """Place a schedule, and remember the attempt if none came closer."""
         seed = (clock.budget.seed * 1_000_003 + ii * 8191 + self.trace.placements) % (1 << 31)
         found = self.placer.place(graph, cycle, ii, clock, start, seed)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE, ModuloProblem
-from gridloom.targets.modulo.mappers.ramp.graph import Keep, Link, Op, Tie, WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import Attempt
+from gridloom.targets.modulo.mappers.ramp.graph import Keep, Link, RampOp, Tie, WorkGraph
+from gridloom.targets.modulo.mappers.ramp.place import RampAttempt
 
 #: Moves that one edit inserts at most.
 _MOST_MOVES = 8
@@ -41,25 +41,25 @@ class Editor:
         """True when some tile loads and stores."""
         return self.problem.structure.memory >= 0
 
-    def move(self, node: int) -> Op:
+    def move(self, node: int) -> RampOp:
         """A move of a node's value."""
-        return Op(kind="move", node=node, row=self._move_row, latency=max(self.problem.structure.move_latency))
+        return RampOp(kind="move", node=node, row=self._move_row, latency=max(self.problem.structure.move_latency))
 
-    def _store(self, node: int) -> Op:
+    def _store(self, node: int) -> RampOp:
         """A store of a node's value to memory, which leaves no result in a register."""
-        return Op(kind="store", node=node, row=self._memory_row, latency=1, result=False)
+        return RampOp(kind="store", node=node, row=self._memory_row, latency=1, result=False)
 
-    def _load(self, node: int) -> Op:
+    def _load(self, node: int) -> RampOp:
         """A load of a node's value from memory."""
-        return Op(kind="load", node=node, row=self._memory_row, latency=max(self.problem.structure.load_latency))
+        return RampOp(kind="load", node=node, row=self._memory_row, latency=max(self.problem.structure.load_latency))
 
-    def fetch(self, livein: int) -> Op:
+    def fetch(self, livein: int) -> RampOp:
         """A load of a live-in."""
-        return Op(kind="fetch", node=livein, row=self._memory_row, latency=max(self.problem.structure.load_latency))
+        return RampOp(kind="fetch", node=livein, row=self._memory_row, latency=max(self.problem.structure.load_latency))
 
     # -- distant ------------------------------------------------------------------------------------------------------
 
-    def route_over_tiles(self, attempt: Attempt, k: int, hops: int) -> Iterator[WorkGraph]:
+    def route_over_tiles(self, attempt: RampAttempt, k: int, hops: int) -> Iterator[WorkGraph]:
         """1, 2, ... moves in a link, up to one less than its length, or than the hops between its ends.
 
         ``hops`` are the wires between the tiles where the attempt would have the ends. As many moves as that takes come
@@ -81,7 +81,7 @@ class Editor:
         added = [Link(source=a, target=b) for a, b in pairwise(chain)]
         return _inserted(graph, moves, shared, first + count - 1, added)
 
-    def spill_to_memory(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
+    def spill_to_memory(self, attempt: RampAttempt, k: int) -> Iterator[WorkGraph]:
         """A store after the producer (one that is there is used again) and a load before the consumer."""
         if not self.has_memory:
             return
@@ -103,7 +103,7 @@ class Editor:
         added = [Link(source=source, target=count), Link(source=count, target=count + 1, memory=True)]
         return _inserted(graph, [self._store(node), self._load(node)], shared, count + 1, added)
 
-    def spill_to_files(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
+    def spill_to_files(self, attempt: RampAttempt, k: int) -> Iterator[WorkGraph]:
         """Read the value before its registers are needed for the next one, and write it to another file.
 
         The file with most free registers in the attempt says how long the first stay may be.
@@ -168,7 +168,7 @@ class Editor:
 
     # -- consecutive --------------------------------------------------------------------------------------------------
 
-    def recompute(self, attempt: Attempt, k: int) -> Iterator[WorkGraph]:
+    def recompute(self, attempt: RampAttempt, k: int) -> Iterator[WorkGraph]:
         """A copy of a link's source with its operands; the target reads it, and others that have no tile do.
 
         Nothing is yielded for inserted ops, for ends of a pair edge, and for ops with an effect outside the loop.
@@ -184,7 +184,7 @@ class Editor:
         for chosen in [[k, *waiting], [k]] if waiting else [[k]]:
             yield _recomputed(graph, source, chosen)
 
-    def reschedule(self, attempt: Attempt, op: int) -> Iterator[WorkGraph]:
+    def reschedule(self, attempt: RampAttempt, op: int) -> Iterator[WorkGraph]:
         """The op a few cycles later than its operands would allow."""
         for more in range(1, min(attempt.ii, 4) + 1):
             ops = list(attempt.graph.ops)
@@ -197,7 +197,7 @@ def _is(graph: WorkGraph, link: int, kind: str) -> bool:
     return graph.ops[graph.links[link].target].kind == kind
 
 
-def sharing(attempt: Attempt, k: int) -> list[list[int]]:
+def sharing(attempt: RampAttempt, k: int) -> list[list[int]]:
     """The links that share an edit of link k: those of the same value that are at least as long; and k alone."""
     graph, link = attempt.graph, attempt.graph.links[k]
     length = attempt.length(link)
@@ -210,7 +210,7 @@ def sharing(attempt: Attempt, k: int) -> list[list[int]]:
     return [[k, *far], [k]] if far else [[k]]
 
 
-def _inserted(graph: WorkGraph, ops: list[Op], shared: list[int], last: int, added: list[Link]) -> WorkGraph:
+def _inserted(graph: WorkGraph, ops: list[RampOp], shared: list[int], last: int, added: list[Link]) -> WorkGraph:
     """New ops and links; the shared links begin at the last new op instead."""
     changed = {e: replace(graph.links[e], source=last, least=0, most=None) for e in shared}
     return replace(graph.with_links(changed, added), ops=(*graph.ops, *ops))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gridloom.jit import borrowing
 from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR
-from gridloom.targets.modulo.mappers.state import Box, Fabric, Labels
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, TileBox
 
 # What Box.size counts.
 TILES = 0
@@ -24,7 +24,7 @@ _DETOUR = 2
 
 
 @borrowing
-def is_whole(box: Box) -> bool:
+def is_whole(box: TileBox) -> bool:
     """True when the box is the whole array and stays so: sweeps then need no lists."""
     return bool(box.hops.shape[0] == 0)
 
@@ -41,7 +41,7 @@ def clear_all(labels: Labels, first: int, last: int) -> None:
 
 
 @borrowing
-def begin_box(box: Box) -> None:
+def begin_box(box: TileBox) -> None:
     """Empty the box; an array without distances keeps all of its tiles in it."""
     if box.hops.shape[0] == 0:
         return
@@ -51,7 +51,7 @@ def begin_box(box: Box) -> None:
 
 
 @borrowing
-def _clear_file(box: Box, file: int) -> None:
+def _clear_file(box: TileBox, file: int) -> None:
     """Let the prices of a file be cleared."""
     if file >= 0 and box.file_seen[file] != box.size[_STAMP]:
         box.file_seen[file] = box.size[_STAMP]
@@ -60,7 +60,7 @@ def _clear_file(box: Box, file: int) -> None:
 
 
 @borrowing
-def add_ball(box: Box, centre: int) -> None:
+def add_ball(box: TileBox, centre: int) -> None:
     """Add the tiles within reach of a tile. Costs their number."""
     if box.hops.shape[0] == 0:
         return
@@ -69,7 +69,7 @@ def add_ball(box: Box, centre: int) -> None:
 
 
 @borrowing
-def add_way(fabric: Fabric, box: Box, source: int, target: int) -> None:
+def add_way(fabric: ModuloFabric, box: TileBox, source: int, target: int) -> None:
     """Add the tiles on short ways from one tile to another. Costs their number, times links.
 
     Every tile of such a way lies on one itself, so that a search back from the target over such tiles finds all.
@@ -94,7 +94,7 @@ def add_way(fabric: Fabric, box: Box, source: int, target: int) -> None:
 
 
 @borrowing
-def _add(box: Box, tile: int) -> None:
+def _add(box: TileBox, tile: int) -> None:
     """Add a tile unless it is in the box already."""
     if box.seen[tile] != box.size[_STAMP]:
         box.seen[tile] = box.size[_STAMP]
@@ -103,14 +103,14 @@ def _add(box: Box, tile: int) -> None:
 
 
 @borrowing
-def add_all(box: Box) -> None:
+def add_all(box: TileBox) -> None:
     """Add all tiles."""
     for tile in range(box.hops.shape[0]):
         _add(box, tile)
 
 
 @borrowing
-def end_box(fabric: Fabric, box: Box) -> None:
+def end_box(fabric: ModuloFabric, box: TileBox) -> None:
     """List the files of the tiles in the box, and all whose prices have to be cleared before a sweep.
 
     Tiles are ordered as they were added. The files of the box come first among those that are cleared.

@@ -17,11 +17,11 @@ from gridloom.targets.modulo.mappers.route_kernel import (
     clear,
     issue_price,
 )
-from gridloom.targets.modulo.mappers.state import Fabric, Labels, Usage
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, SlotUsage
 
 
 @borrowing
-def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float:
+def _enter_price(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> float:
     """Price from a result of a tile, its output register paid for, to the goal."""
     least: float = labels.best[cycle, tile]
     file = fabric.file_of[tile]
@@ -29,7 +29,7 @@ def _enter_price(fabric: Fabric, labels: Labels, tile: int, cycle: int) -> float
 
 
 @borrowing
-def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int, present: float) -> None:
+def _rest(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, storage: int, present: float) -> None:
     """The price of what rests in a storage from a cycle to the next, from the price there."""
     tiles, following = fabric.tiles, (cycle + 1) % fabric.ii
     after = storage
@@ -42,7 +42,7 @@ def _rest(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, storage: int
 
 
 @borrowing
-def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, present: float) -> None:
+def _leave(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, last: int, present: float) -> None:
     """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
 
     Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
@@ -84,7 +84,9 @@ def _leave(fabric: Fabric, usage: Usage, labels: Labels, cycle: int, last: int, 
 
 
 @borrowing
-def gather(fabric: Fabric, usage: Usage, labels: Labels, tile: int, first: int, last: int, present: float) -> None:
+def gather(
+    fabric: ModuloFabric, usage: SlotUsage, labels: Labels, tile: int, first: int, last: int, present: float
+) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
 
     It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.

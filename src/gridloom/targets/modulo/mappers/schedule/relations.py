@@ -14,7 +14,7 @@ from gridloom.search.arrays import Int32s, Int64s
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE
 
 
-class Relations(NamedTuple):
+class DependenceRelations(NamedTuple):
     """CSR: for each node those that depend on it or that it depends on, in their order."""
 
     at: Int64s
@@ -25,7 +25,7 @@ class Relations(NamedTuple):
     before: Int32s
 
 
-def relations(least: Int64s) -> Relations:
+def relations(least: Int64s) -> DependenceRelations:
     """The rows of a table of least distances. O(n^2).
 
     >>> table = np.array([[NONE, 2, NONE], [-4, NONE, NONE], [NONE, NONE, NONE]])
@@ -39,4 +39,4 @@ def relations(least: Int64s) -> Relations:
     nodes, others = np.nonzero(bounded)
     at = np.searchsorted(nodes, np.arange(len(least) + 1)).astype(np.int64)
     after, before = least[nodes, others].astype(np.int32), least[others, nodes].astype(np.int32)
-    return Relations(at, others.astype(np.int32), after, before)
+    return DependenceRelations(at, others.astype(np.int32), after, before)

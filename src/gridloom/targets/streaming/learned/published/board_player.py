@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from gridloom.search.arrays import Int32s
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.streaming.learned.guided import Player
 from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions
 from gridloom.targets.streaming.learned.published.ppo import play
@@ -17,7 +17,7 @@ from gridloom.targets.streaming.learned.slots.policy import Order
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
 
-def board_player(name: str, clock: Clock) -> Player:
+def board_player(name: str, clock: SearchClock) -> Player:
     """Return a player of the shipped policy of a name; nodes are placed in topological order, as published.
 
     The policy knows neither links nor registers; what boards lack is counted afterwards, one round of routing each.

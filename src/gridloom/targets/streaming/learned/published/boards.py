@@ -96,7 +96,7 @@ class BoardBatch:
         self.tail = tails(problem)
         self.floor = longest_path(problem)
         tables = problem.tables
-        self.rules = kernel.Rules(
+        self.rules = kernel.BoardRules(
             ii=options.ii,
             reward=_REWARDS[options.reward],
             penalty=float(options.penalty),

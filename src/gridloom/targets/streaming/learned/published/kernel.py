@@ -73,7 +73,7 @@ class Boards(NamedTuple):
     reward: Floats
 
 
-class Rules(NamedTuple):
+class BoardRules(NamedTuple):
     """The rules that are the same for all boards and steps."""
 
     ii: int
@@ -90,7 +90,7 @@ class Rules(NamedTuple):
 
 
 @checked_kernel
-def _mask_all(tables: Tables, rules: Rules, boards: Boards, chosen: Flags) -> None:
+def _mask_all(tables: Tables, rules: BoardRules, boards: Boards, chosen: Flags) -> None:
     """Compute the legal slots of the next node of each chosen board; a board without one is over.
 
     A mask begins as a copy of the vacant slots; the few tiles that rules forbid to the node are then removed.
@@ -144,7 +144,7 @@ def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
 
 
 @checked_kernel
-def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None:
+def _hurry(tables: Tables, rules: BoardRules, boards: Boards, b: int, n: int) -> None:
     """Remove slots that are too late for readers that are placed already: only readers of a carried value can be."""
     hurried = False
     for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
@@ -161,7 +161,7 @@ def _hurry(tables: Tables, rules: Rules, boards: Boards, b: int, n: int) -> None
 
 
 @checked_kernel
-def _reschedule(tables: Tables, tail: Ints, rules: Rules, boards: Boards, b: int, scratch: Ints) -> bool:
+def _reschedule(tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, b: int, scratch: Ints) -> bool:
     """Compute the issue cycles of all placed nodes again; False: a carried value comes too late.
 
     It is needed after a node whose readers may be placed already.
@@ -209,7 +209,7 @@ def _latest(tables: Tables, boards: Boards, b: int, n: int) -> int:
 
 @checked_kernel
 def _put_all(
-    tables: Tables, tail: Ints, rules: Rules, boards: Boards, nodes: Ints, places: Ints, chosen: Flags
+    tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, nodes: Ints, places: Ints, chosen: Flags
 ) -> None:
     """Place a node in a legal slot of each chosen board; rewards are left in ``boards``.
 
@@ -250,7 +250,7 @@ def _put_all(
 
 
 @checked_kernel
-def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints, limit: int) -> None:
+def step(tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, action: Ints, limit: int) -> None:
     """Take one action (slot) on every board that is not over, then compute the mask of its next node.
 
     An illegal action costs the penalty and leaves the board as it is; ``limit`` steps end it. A node without a legal
@@ -287,7 +287,7 @@ def step(tables: Tables, tail: Ints, rules: Rules, boards: Boards, action: Ints,
 
 @checked_kernel
 def reset(
-    tables: Tables, tail: Ints, rules: Rules, boards: Boards, which: Flags, nodes: Ints, slots: Ints, floor: int
+    tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, which: Flags, nodes: Ints, slots: Ints, floor: int
 ) -> None:
     """Empty the boards that ``which`` names and put ``nodes`` (a partial placement) in ``slots`` on them."""
     for b in range(len(which)):
@@ -353,7 +353,7 @@ class Ranked(NamedTuple):
 
 @checked_kernel
 def shortlist(
-    tables: Tables, tail: Ints, rules: Rules, boards: Boards, actions: Ints, features: Floats, legal: Flags
+    tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, actions: Ints, features: Floats, legal: Flags
 ) -> None:
     """List for every board the ``actions.shape[1]`` most promising legal slots of its next node, with their features.
 
@@ -397,7 +397,7 @@ def _meetings(tables: Tables, tail: Ints, boards: Boards, b: int, n: int, meet: 
 
 @checked_kernel
 def _rank_all(
-    tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
+    tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags
 ) -> None:
     """Fill ``actions``, ``legal`` and ``ranked``.
 
@@ -456,7 +456,14 @@ def _rank_all(
 
 @checked_kernel
 def _describe_all(
-    tables: Tables, tail: Ints, rules: Rules, boards: Boards, ranked: Ranked, actions: Ints, legal: Flags, rows: Floats
+    tables: Tables,
+    tail: Ints,
+    rules: BoardRules,
+    boards: Boards,
+    ranked: Ranked,
+    actions: Ints,
+    legal: Flags,
+    rows: Floats,
 ) -> None:
     """Fill in the features of every listed slot, each about 0 to 1.
 

@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
-from gridloom.learn.weights import load, shipped
-from gridloom.run.work import Work
+from gridloom.learn.weights import load, weights_path
+from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.streaming.learned.amount import Kind, TrainingAmount
 from gridloom.targets.streaming.learned.checkpoint import Checkpointed
@@ -27,7 +27,7 @@ from gridloom.targets.streaming.learned.published.boards import BoardBatch, Boar
 from gridloom.targets.streaming.learned.published.ppo import Episode, PpoConfig, collect, improve, play
 from gridloom.targets.streaming.learned.published.pricing import INCOMPLETE, prices
 from gridloom.targets.streaming.learned.published.torch_policies import Policy, make_policy
-from gridloom.targets.streaming.learned.training_graphs import Task, draw_strict, draw_task
+from gridloom.targets.streaming.learned.training_graphs import TrainingGraph, draw_strict, draw_task
 
 #: Graphs on which greedy play is measured while training, and iterations between measurements.
 _CHECKS, _EVERY = 16, 10
@@ -83,15 +83,15 @@ class Training(Checkpointed):
     def _module(self) -> torch.nn.Module:
         return self.policy
 
-    def _draw(self, rng: np.random.Generator) -> Task:
+    def _draw(self, rng: np.random.Generator) -> TrainingGraph:
         """A random task; at level strict one of those that the slot policy is trained on."""
         if self.config.level == "paper":
             return draw_task(rng, self.config.large)
         task = draw_strict(rng)
         options = BoardOptions(ii=task.ii, reward="bound", penalty=_STUCK, tiles_weight=task.tiles_weight)
-        return Task(source=task.source, problem=task.problem, options=options)
+        return TrainingGraph(source=task.source, problem=task.problem, options=options)
 
-    def run(self, work: Work) -> None:
+    def run(self, work: WorkFolder) -> None:
         """Iterate until the configured number is reached or the work is over."""
         total = self.config.iterations
         while self.iteration < total and not work.over():
@@ -129,7 +129,7 @@ class Training(Checkpointed):
             **{key: round(value, 5) for key, value in parts.items()},
         }
 
-    def _played(self, task: Task, generator: torch.Generator) -> tuple[Episode, int]:
+    def _played(self, task: TrainingGraph, generator: torch.Generator) -> tuple[Episode, int]:
         """The boards of one task, played to their ends, and the longest path of its graph.
 
         Tasks on large arrays have half as many boards, since each of their steps looks at more slots.
@@ -160,7 +160,7 @@ def load_policy(weights: str | None, name: str = "ppo-gga") -> Policy:
 
     OptionError for a file without weights, or with those of another kind of policy.
     """
-    arrays, about = load(shipped(name) if weights is None else Path(weights))
+    arrays, about = load(weights_path(name) if weights is None else Path(weights))
     return policy_of(arrays, about.get("policy", "attention"))
 
 

@@ -35,7 +35,7 @@ _MEETINGS = 24
 BOUND, CYCLES, CLASHES, MISSING, TILES, PLACED = 0, 1, 2, 3, 4, 5
 
 
-class Graph(NamedTuple):
+class BoardGraph(NamedTuple):
     """What does not change while a graph is placed: the order of its nodes, and the cycles after each to the end."""
 
     order: Int32s
@@ -45,7 +45,7 @@ class Graph(NamedTuple):
     starts: Bools
 
 
-class Board(NamedTuple):
+class SlotBoard(NamedTuple):
     """A partial placement; ``NONE`` stands for a node without tile, an empty slot, and a link that is free."""
 
     tile: Int32s
@@ -64,7 +64,7 @@ class Board(NamedTuple):
 
 
 @borrowing
-def clear(tables: Tables, graph: Graph, board: Board) -> None:
+def clear(tables: Tables, graph: BoardGraph, board: SlotBoard) -> None:
     """Empty a board. Pinned nodes have one open tile from the start."""
     board.tile[:] = NONE
     board.issue[:] = 0
@@ -85,7 +85,7 @@ def clear(tables: Tables, graph: Graph, board: Board) -> None:
 
 
 @borrowing
-def _close(board: Board, n: int, t: int) -> None:
+def _close(board: SlotBoard, n: int, t: int) -> None:
     """Note that a node which is not placed cannot have a tile."""
     if board.tile[n] == NONE and not board.closed[n, t]:
         board.closed[n, t] = True
@@ -93,7 +93,7 @@ def _close(board: Board, n: int, t: int) -> None:
 
 
 @borrowing
-def _dead_end(tables: Tables, board: Board, n: int, t: int) -> bool:
+def _dead_end(tables: Tables, board: SlotBoard, n: int, t: int) -> bool:
     """True when node n on tile t leaves some node without any tile: one whose only open tile is t."""
     full = board.load[t] + 1 >= board.at.shape[1]
     for m in range(len(board.tile)):
@@ -107,7 +107,7 @@ def _dead_end(tables: Tables, board: Board, n: int, t: int) -> bool:
 
 
 @borrowing
-def open_for(tables: Tables, board: Board, n: int, free: Bools) -> int:
+def open_for(tables: Tables, board: SlotBoard, n: int, free: Bools) -> int:
     """Mark the tiles that node n may have; returns how many. Dead ends are closed unless nothing else is open."""
     count = _fitting(tables, board, n, free)
     kept = 0
@@ -119,7 +119,7 @@ def open_for(tables: Tables, board: Board, n: int, free: Bools) -> int:
 
 
 @borrowing
-def _fitting(tables: Tables, board: Board, n: int, free: Bools) -> int:
+def _fitting(tables: Tables, board: SlotBoard, n: int, free: Bools) -> int:
     """Mark the tiles with a free slot, and room for the variables and the op of node n; returns how many."""
     count, limit = 0, tables.device[5]
     for t in range(len(free)):
@@ -139,7 +139,7 @@ def _taken(here: int, p: int) -> int:
 
 
 @borrowing
-def _sweep_links(tables: Tables, ii: int, board: Board, p: int, cost: Int32s) -> None:
+def _sweep_links(tables: Tables, ii: int, board: SlotBoard, p: int, cost: Int32s) -> None:
     """``cost[t]``: links with another value on the best way without detours from the tile of node p to tile t."""
     start, tiles = board.tile[p], len(cost)
     ready = board.issue[p] + tables.device[1]
@@ -158,7 +158,7 @@ def _sweep_links(tables: Tables, ii: int, board: Board, p: int, cost: Int32s) ->
 
 
 @borrowing
-def _wait(tables: Tables, graph: Graph, ii: int, board: Board, n: int, e: int, t: int, now: int) -> int:
+def _wait(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, e: int, t: int, now: int) -> int:
     """Cycles that the operand of edge e waits on tile t for node n to issue; a start's whole IIs do not count."""
     p = tables.pred[e]
     wait = now + ii * tables.pred_distance[e] - board.issue[p] - tables.device[1] - abs(board.tile[p] - t)
@@ -168,7 +168,7 @@ def _wait(tables: Tables, graph: Graph, ii: int, board: Board, n: int, e: int, t
 
 
 @borrowing
-def _first_reader(tables: Tables, board: Board, p: int, n: int) -> bool:
+def _first_reader(tables: Tables, board: SlotBoard, p: int, n: int) -> bool:
     """True when no other reader of node p than n is placed."""
     for e in range(tables.succ_at[p], tables.succ_at[p + 1]):
         if tables.succ[e] != n and board.tile[tables.succ[e]] != NONE:
@@ -177,7 +177,7 @@ def _first_reader(tables: Tables, board: Board, p: int, n: int) -> bool:
 
 
 @borrowing
-def _missing(tables: Tables, ii: int, board: Board, t: int, arrival_at: int, wait: int) -> int:
+def _missing(tables: Tables, ii: int, board: SlotBoard, t: int, arrival_at: int, wait: int) -> int:
     """Registers that are missing on tile t for a value that waits there from a cycle on; 0 where there is no limit."""
     limit = tables.device[3]
     if limit < 0:
@@ -191,7 +191,7 @@ def _missing(tables: Tables, ii: int, board: Board, t: int, arrival_at: int, wai
 
 
 @borrowing
-def _meetings(tables: Tables, graph: Graph, board: Board, n: int, meet: Int32s) -> int:
+def _meetings(tables: Tables, graph: BoardGraph, board: SlotBoard, n: int, meet: Int32s) -> int:
     """List the placed other operands of the readers of n as (tile, result, cycles after the reader); returns how many.
 
     A reader may sit anywhere between its operands: with results at cycles r and q on tiles d apart it issues at
@@ -211,7 +211,7 @@ def _meetings(tables: Tables, graph: Graph, board: Board, n: int, meet: Int32s) 
     return count
 
 
-class Scratch(NamedTuple):
+class BoardScratch(NamedTuple):
     """Arrays of one worker: tiles that are open, costs of links and sums over operands per tile, meetings."""
 
     free: Bools
@@ -224,7 +224,7 @@ class Scratch(NamedTuple):
 
 
 @borrowing
-def _per_tile(tables: Tables, ii: int, board: Board, n: int, s: Scratch) -> int:
+def _per_tile(tables: Tables, ii: int, board: SlotBoard, n: int, s: BoardScratch) -> int:
     """Fill in what depends on the tile alone: first cycle with all operands, links in use, distances. The soonest."""
     tiles = len(s.free)
     s.links[:] = 0
@@ -249,7 +249,7 @@ def _per_tile(tables: Tables, ii: int, board: Board, n: int, s: Scratch) -> int:
 
 @borrowing
 def describe(
-    tables: Tables, graph: Graph, ii: int, board: Board, n: int, s: Scratch, rows: Floats, legal: Bools
+    tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, s: BoardScratch, rows: Floats, legal: Bools
 ) -> int:
     """Describe every legal slot (tile * II + spoke) of node n in ``rows``; returns how many are legal.
 
@@ -346,7 +346,7 @@ def describe(
 
 
 @borrowing
-def _exits(ii: int, board: Board, t: int, ready: int, tiles: int) -> int:
+def _exits(ii: int, board: SlotBoard, t: int, ready: int, tiles: int) -> int:
     """Links that leave tile t and are free in the spoke of a cycle."""
     count = 0
     for k in range(4):
@@ -357,7 +357,9 @@ def _exits(ii: int, board: Board, t: int, ready: int, tiles: int) -> int:
 
 
 @borrowing
-def survey(tables: Tables, graph: Graph, ii: int, board: Board, n: int, tiles_weight: float, out: Floats) -> None:
+def survey(
+    tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, tiles_weight: float, out: Floats
+) -> None:
     """Describe the board as a whole for node n: progress, cost so far, how full it is, II, tiles, goal."""
     count, sums, tiles = len(board.tile), board.sums, tables.device[0]
     out[0] = sums[PLACED] / count
@@ -373,7 +375,7 @@ def survey(tables: Tables, graph: Graph, ii: int, board: Board, n: int, tiles_we
 
 
 @borrowing
-def put(tables: Tables, graph: Graph, ii: int, board: Board, n: int, slot: int, s: Scratch) -> None:
+def put(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, slot: int, s: BoardScratch) -> None:
     """Put node n into a legal slot: route its operands, count their waits, and close tiles for nodes to come."""
     t, spoke = slot // ii, slot % ii
     due = arrival(tables, ii, n, t, board.tile, board.issue)
@@ -417,7 +419,7 @@ def put(tables: Tables, graph: Graph, ii: int, board: Board, n: int, slot: int, 
 
 
 @borrowing
-def _lay(tables: Tables, ii: int, board: Board, p: int, t: int, cost: Int32s) -> int:
+def _lay(tables: Tables, ii: int, board: SlotBoard, p: int, t: int, cost: Int32s) -> int:
     """Route the value of node p to tile t on the way with the fewest clashes; returns these. At level paper: 0."""
     if not tables.device[2]:
         return 0

@@ -25,9 +25,9 @@ from gridloom.targets.streaming.learned.slots.board_kernel import (
     MISSING,
     SURVEY,
     TILES,
-    Board,
-    Graph,
-    Scratch,
+    BoardGraph,
+    BoardScratch,
+    SlotBoard,
     clear,
     describe,
     put,
@@ -69,7 +69,7 @@ class Net(NamedTuple):
     plain: bool
 
 
-class Record(NamedTuple):
+class DecisionRecord(NamedTuple):
     """What training keeps of each decision: [board, step, ...]. Where the first axis has length 0, nothing is kept."""
 
     rows: Floats
@@ -140,10 +140,10 @@ def _log_probability(logits: Floats, legal: Bools, pick: int) -> float:
 
 
 @kernel
-def new_board(tables: Tables, nodes: int, ii: int) -> Board:
+def new_board(tables: Tables, nodes: int, ii: int) -> SlotBoard:
     """Return an empty board; ``clear`` has to be called before it is used."""
     tiles = tables.device[0]
-    return Board(
+    return SlotBoard(
         np.empty(nodes, dtype=np.int32),
         np.empty(nodes, dtype=np.int32),
         np.empty((tiles, ii), dtype=np.int32),
@@ -158,10 +158,10 @@ def new_board(tables: Tables, nodes: int, ii: int) -> Board:
 
 
 @kernel
-def new_scratch(tables: Tables) -> Scratch:
+def new_scratch(tables: Tables) -> BoardScratch:
     """Return the arrays that describing and putting need."""
     tiles = tables.device[0]
-    return Scratch(
+    return BoardScratch(
         np.empty(tiles, dtype=np.bool_),
         np.empty(tiles, dtype=np.int32),
         np.empty(tiles, dtype=np.int32),
@@ -175,7 +175,7 @@ def new_scratch(tables: Tables) -> Scratch:
 @kernel
 def play(
     tables: Tables,
-    graph: Graph,
+    graph: BoardGraph,
     net: Net,
     ii: int,
     seed: int,
@@ -185,7 +185,7 @@ def play(
     tile: Int32s,
     spoke: Int32s,
     cost: Floats,
-    record: Record,
+    record: DecisionRecord,
 ) -> int:
     """Play ``len(heats)`` boards, each at its temperature (0: greedy); returns how many were played before a stop.
 
@@ -260,7 +260,14 @@ def _price(sums: Int32s, tiles_weight: float) -> float:
 
 @kernel
 def look(
-    tables: Tables, graph: Graph, ii: int, given: Int32s, tiles_weight: float, rows: Floats, legal: Bools, seen: Floats
+    tables: Tables,
+    graph: BoardGraph,
+    ii: int,
+    given: Int32s,
+    tiles_weight: float,
+    rows: Floats,
+    legal: Bools,
+    seen: Floats,
 ) -> int:
     """Put the first nodes of the order into given slots and describe the next one; returns how many slots it has.
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
-from gridloom.learn.weights import load, shipped
+from gridloom.learn.weights import load, weights_path
 from gridloom.search.arrays import Int32s
 from gridloom.targets.streaming.learned.published.boards import tails
-from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
 from gridloom.targets.streaming.learned.slots.play_kernel import SECOND, WIDE, Net
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 from gridloom.targets.streaming.mappers.search import longest_path
@@ -70,14 +70,14 @@ class GraphInputs:
 
 def load_slots(weights: str | None = None, name: str = "ppo") -> SlotWeights:
     """Return the shipped weights, or those of a file; OptionError where a file holds others."""
-    path = shipped(name) if weights is None else Path(weights)
+    path = weights_path(name) if weights is None else Path(weights)
     arrays, about = load(path)
     if about.get("policy") != "slots":
         raise OptionError(f"these weights are of policy {about.get('policy')!r}; expected 'slots'", where=str(path))
-    return checked(arrays, str(path))
+    return check_weights(arrays, str(path))
 
 
-def checked(arrays: dict[str, NDArray[np.float32]], where: str) -> SlotWeights:
+def check_weights(arrays: dict[str, NDArray[np.float32]], where: str) -> SlotWeights:
     """Return the arrays as weights; OptionError for one that is missing or has another shape."""
     for name, shape in SHAPES.items():
         found = arrays[name].shape if name in arrays else None
@@ -103,13 +103,13 @@ def rank_slots() -> SlotWeights:
     return {**zero, "direct": np.array(RANK, dtype=np.float32), "new_tile": np.ones(1, dtype=np.float32)}
 
 
-def graph_of(problem: SpokesProblem, order: Order = "depth") -> Graph:
+def graph_of(problem: SpokesProblem, order: Order = "depth") -> BoardGraph:
     """Return the part of a board that does not change: order, tails, longest path and starts."""
     starts = np.zeros(problem.size, dtype=np.bool_)
     starts[list(problem.starts)] = True
     tail = tails(problem)
     nodes = np.arange(problem.size, dtype=np.int32) if order == "topological" else depth_first(problem, tail)
-    return Graph(order=nodes, tail=tail, floor=longest_path(problem), starts=starts)
+    return BoardGraph(order=nodes, tail=tail, floor=longest_path(problem), starts=starts)
 
 
 def depth_first(problem: SpokesProblem, tail: Int32s) -> Int32s:
@@ -145,7 +145,7 @@ def depth_first(problem: SpokesProblem, tail: Int32s) -> Int32s:
     return np.array(order, dtype=np.int32)
 
 
-def inputs_of(problem: SpokesProblem, graph: Graph) -> GraphInputs:
+def inputs_of(problem: SpokesProblem, graph: BoardGraph) -> GraphInputs:
     """Return what the graph network reads of a problem. Quadratic in the nodes."""
     tables, count, latency = problem.tables, problem.size, problem.latency
     head = np.zeros(count)
@@ -197,7 +197,7 @@ def contexts(weights: SlotWeights, inputs: GraphInputs) -> Floats:
     return np.ascontiguousarray(both @ weights["context"] + weights["context_bias"], dtype=np.float32)
 
 
-def net_of(weights: SlotWeights, problem: SpokesProblem, graph: Graph) -> Net:
+def net_of(weights: SlotWeights, problem: SpokesProblem, graph: BoardGraph) -> Net:
     """Return the policy for one graph, as the compiled play takes it."""
     plain = not weights["score"].any()
     return Net(

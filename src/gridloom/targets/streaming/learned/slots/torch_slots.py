@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gridloom.search.arrays import Int32s
-from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, Graph
+from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
 from gridloom.targets.streaming.learned.slots.play_kernel import look
 from gridloom.targets.streaming.learned.slots.policy import ROUNDS, SHAPES, GraphInputs, SlotWeights, inputs_of
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
@@ -52,7 +52,7 @@ class SlotNetwork(nn.Module):
         return logits.masked_fill(~legal, -1e9)
 
 
-def play_in_torch(problem: SpokesProblem, graph: Graph, network: SlotNetwork, ii: int) -> Int32s:
+def play_in_torch(problem: SpokesProblem, graph: BoardGraph, network: SlotNetwork, ii: int) -> Int32s:
     """Return the slot of each node, in the order of the graph, by always taking the greatest logit; with torch.
 
     Describes the board anew for every node, so it is slow; it is there to be compared with the compiled play. Ends

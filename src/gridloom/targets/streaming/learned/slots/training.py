@@ -25,8 +25,8 @@ from torch import Tensor
 
 from gridloom.search.settings import check_settings
 from gridloom.targets.streaming.learned.checkpoint import Checkpointed
-from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, Graph
-from gridloom.targets.streaming.learned.slots.play_kernel import Record, play
+from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
+from gridloom.targets.streaming.learned.slots.play_kernel import DecisionRecord, play
 from gridloom.targets.streaming.learned.slots.policy import (
     GraphInputs,
     SlotWeights,
@@ -101,7 +101,7 @@ def collect(task: StrictTask, weights: SlotWeights, boards: int, seed: int) -> P
     problem, ii = task.problem, task.ii
     graph = graph_of(problem, task.order)
     count, slots = problem.size, problem.tiles * ii
-    record = Record(
+    record = DecisionRecord(
         rows=np.zeros((boards, count, slots, FEATURES), dtype=np.float32),
         legal=np.zeros((boards, count, slots), dtype=np.bool_),
         boards=np.zeros((boards, count, SURVEY), dtype=np.float32),
@@ -134,16 +134,16 @@ def collect(task: StrictTask, weights: SlotWeights, boards: int, seed: int) -> P
     )
 
 
-def nothing_kept() -> Record:
+def nothing_kept() -> DecisionRecord:
     """Return a record that keeps nothing."""
     flat = np.zeros((0, 0), dtype=np.float32)
     rows, legal = np.zeros((0, 0, 0, FEATURES), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.bool_)
     boards = np.zeros((0, 0, SURVEY), dtype=np.float32)
-    return Record(rows, legal, boards, np.zeros((0, 0), dtype=np.int32), flat, flat)
+    return DecisionRecord(rows, legal, boards, np.zeros((0, 0), dtype=np.int32), flat, flat)
 
 
 def _costs(
-    task: StrictTask, graph: Graph, weights: SlotWeights, heats: np.ndarray, seed: int, record: Record
+    task: StrictTask, graph: BoardGraph, weights: SlotWeights, heats: np.ndarray, seed: int, record: DecisionRecord
 ) -> np.ndarray:
     """Play boards and return what they cost."""
     problem = task.problem

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.solver import Solved, check_clock
 from gridloom.targets.streaming.mappers.kernel import NONE, makespan, schedule, waiting
-from gridloom.targets.streaming.mappers.mapping import Placement
+from gridloom.targets.streaming.mappers.mapping import SpokeSchedule
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
 #: Nodes and tiles up to which links are modelled: beyond, the optimum without them is a bound.
@@ -34,21 +34,21 @@ _STEPS: Final = ((1, 1, 2), (1, 2, 3), (-1, 1, 1), (-1, 2, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkVariables:
     """Variables: the link of tile x by step k carries the value of node p."""
 
     used: dict[tuple[int, int, int], Any]
 
 
-def modelled(problem: SpokesProblem) -> bool:
+def models_links(problem: SpokesProblem) -> bool:
     """True where links are part of the model: level strict, and a problem that is small enough."""
     return problem.strict and problem.size <= MOST_NODES and problem.tiles <= MOST_TILES
 
 
 def add_links(
     model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], here: list[list[Any]], last: int,
-    clock: Clock,
-) -> Links:  # fmt: skip
+    clock: SearchClock,
+) -> LinkVariables:  # fmt: skip
     """Add the links of all values, and the sum of waits of each tile. Quadratic in the nodes at worst, linear in tiles.
 
     ``tile`` and ``issue`` are the variables of the nodes, ``here`` says for each node and tile whether it is there, and
@@ -65,7 +65,7 @@ def add_links(
     _connect(model, problem, here, used)
     _separate(model, problem, ii, tile, issue, last, sources, used, clock)
     _wait(model, problem, ii, tile, issue, here, last)
-    return Links(used)
+    return LinkVariables(used)
 
 
 def _arrivals(p: int, x: int, direction: int, used: dict[tuple[int, int, int], Any]) -> list[Any]:
@@ -94,7 +94,7 @@ def _connect(model: Any, problem: SpokesProblem, here: list[list[Any]], used: di
 
 def _separate(
     model: Any, problem: SpokesProblem, ii: int, tile: list[Any], issue: list[Any], last: int, sources: list[int],
-    used: dict[tuple[int, int, int], Any], clock: Clock,
+    used: dict[tuple[int, int, int], Any], clock: SearchClock,
 ) -> None:  # fmt: skip
     """Values of equal phase do not share a link.
 
@@ -146,8 +146,8 @@ def _wait(
 
 
 def placement(
-    problem: SpokesProblem, ii: int, found: Solved, tile: list[Any], issue: list[Any], links: Links
-) -> Placement | None:
+    problem: SpokesProblem, ii: int, found: Solved, tile: list[Any], issue: list[Any], links: LinkVariables
+) -> SpokeSchedule | None:
     """The solution with the links it chose; None when a spoke needs more delay registers than there are.
 
     Nodes issue as early as their spokes allow; where registers do not hold what then waits, as the solver says.
@@ -165,7 +165,7 @@ def placement(
     for w, (p, n) in enumerate(zip(tables.wire_source.tolist(), tables.wire_target.tolist())):
         links_of_wire = _links_between(p, int(tiles[p]), int(tiles[n]), chosen)
         steps[w, : len(links_of_wire)] = links_of_wire
-    return Placement(
+    return SpokeSchedule(
         ii=ii,
         tile=tiles,
         spoke=(issues % ii).astype(np.int32),

@@ -10,7 +10,7 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.search.choice import refuse_unsuited
+from gridloom.search.choice import check_suits
 from gridloom.search.settings import origin
 from gridloom.search.solver import ExactConfig
 from gridloom.targets.streaming.mappers.exact.search import optimum
@@ -27,7 +27,7 @@ def exact_spokes(dfg: Dfg, arch: Arch, config: ExactConfig, budget: Budget) -> M
     lowest possible, since a lower one may have been left undecided. OptionError for another kind of array; MissingExtra
     without OR-Tools.
     """
-    refuse_unsuited("exact", dfg, arch)
+    check_suits("exact", dfg, arch)
     clock = budget.start()
     problem = build_problem(dfg, arch)
     reason = screen(problem, config.ii)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.search.solver import check_clock, cp_model
-from gridloom.targets.streaming.mappers.exact.links import Links, add_links
+from gridloom.targets.streaming.mappers.exact.links import LinkVariables, add_links
 from gridloom.targets.streaming.mappers.exact.reach import Paths, paths_of
 from gridloom.targets.streaming.mappers.exact.symmetry import exchangeable
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
@@ -31,11 +31,11 @@ class SpokesModel:
     tile: list[Any]
     spoke: list[Any]
     issue: list[Any]
-    links: Links | None = None
+    links: LinkVariables | None = None
 
 
 def build_model(
-    problem: SpokesProblem, ii: int, least: int, most: int | None, clock: Clock, *, with_links: bool
+    problem: SpokesProblem, ii: int, least: int, most: int | None, clock: SearchClock, *, with_links: bool
 ) -> SpokesModel:
     """Return the model of a problem at an II, with from ``least`` to ``most`` cycles.
 
@@ -62,7 +62,7 @@ def build_model(
 class _Build:
     """The parts of a model, added one after the other."""
 
-    def __init__(self, problem: SpokesProblem, ii: int, last: int, clock: Clock) -> None:
+    def __init__(self, problem: SpokesProblem, ii: int, last: int, clock: SearchClock) -> None:
         self.problem, self.ii, self.last, self.clock = problem, ii, last, clock
         self.model = cp_model().CpModel()
         self.paths: Paths = paths_of(problem)

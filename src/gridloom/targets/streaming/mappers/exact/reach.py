@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.search.budget import Clock
+from gridloom.search.budget import SearchClock
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
 _Ints = NDArray[np.int64]
@@ -72,7 +72,7 @@ def paths_of(problem: SpokesProblem) -> Paths:
     return Paths(head, tail, between)
 
 
-def fewest_cycles(problem: SpokesProblem, ii: int, floor: int, clock: Clock) -> int:
+def fewest_cycles(problem: SpokesProblem, ii: int, floor: int, clock: SearchClock) -> int:
     """Return a number of cycles that no placement at an II is below, at least ``floor``.
 
     Ends when the clock does, or after a number of matchings, which the clock counts as its moves, with what was proved
@@ -117,7 +117,7 @@ class Discs:
     Places are arrays [node, tile, issue] of Booleans.
     """
 
-    def __init__(self, problem: SpokesProblem, paths: Paths, ii: int, cycles: int, clock: Clock) -> None:
+    def __init__(self, problem: SpokesProblem, paths: Paths, ii: int, cycles: int, clock: SearchClock) -> None:
         self.problem, self.paths, self.ii, self.clock = problem, paths, ii, clock
         self.last = cycles - problem.latency - paths.tail
         self.horizon = int(self.last.max(initial=0)) + 1
@@ -181,7 +181,7 @@ class Discs:
         self.clock.moves += 1
         spokes = [left[:, :, s :: self.ii].any(axis=2) for s in range(self.ii)]
         packed = np.packbits(np.stack(spokes, axis=2).reshape(len(left), -1), axis=1, bitorder="little")
-        return matched([int.from_bytes(row.tobytes(), "little") for row in packed])
+        return has_matching([int.from_bytes(row.tobytes(), "little") for row in packed])
 
     def shaved(self, centre: int, issue: int, tile: int) -> bool:
         """True when the centre's place is refuted by looking at each place of each other node in turn.
@@ -207,7 +207,7 @@ class Discs:
         return False
 
 
-def matched(slots: list[int]) -> bool:
+def has_matching(slots: list[int]) -> bool:
     """True when every node can have a slot of its own; ``slots`` has a bit for each slot that a node may have.
 
     Augmenting paths (Kuhn). At worst nodes times slots times nodes, in practice one look per node.

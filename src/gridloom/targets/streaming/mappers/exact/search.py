@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.search.budget import Budget, Clock
+from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.solver import OutOfTimeError, Solved, solve
-from gridloom.targets.streaming.mappers.annealing import annealed
-from gridloom.targets.streaming.mappers.exact.links import modelled, placement
+from gridloom.targets.streaming.mappers.annealing import anneal_batches
+from gridloom.targets.streaming.mappers.exact.links import models_links, placement
 from gridloom.targets.streaming.mappers.exact.model import SpokesModel, build_model
 from gridloom.targets.streaming.mappers.exact.reach import fewest_cycles
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
@@ -35,7 +35,7 @@ _BOUNDING: Final = 0.3
 _WITHOUT_LINKS: Final = 0.6
 
 
-def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: int) -> tuple[Best, int, bool]:
+def optimum(problem: SpokesProblem, ii: int, clock: SearchClock, floor: int, workers: int) -> tuple[Best, int, bool]:
     """The best placement at an II, a lower bound on its cycles, and whether none exists. May use up the budget.
 
     The placement is the better of the annealed one and the solver's. When the solver finds that nothing beats the
@@ -45,10 +45,10 @@ def optimum(problem: SpokesProblem, ii: int, clock: Clock, floor: int, workers: 
     bound = floor
     if not _reached(best, bound):
         bound = fewest_cycles(problem, ii, floor, _part(clock, _BOUNDING, None).start())
-    for with_links in (False, True) if modelled(problem) else (False,):
+    for with_links in (False, True) if models_links(problem) else (False,):
         if _reached(best, bound):
             break
-        share = _WITHOUT_LINKS if modelled(problem) and not with_links else 1.0
+        share = _WITHOUT_LINKS if models_links(problem) and not with_links else 1.0
         try:
             proved = _solved(problem, ii, best, bound, clock, workers, share, with_links)
         except OutOfTimeError:
@@ -65,7 +65,14 @@ def _reached(best: Best, bound: int) -> bool:
 
 
 def _solved(
-    problem: SpokesProblem, ii: int, best: Best, least: int, clock: Clock, workers: int, share: float, with_links: bool
+    problem: SpokesProblem,
+    ii: int,
+    best: Best,
+    least: int,
+    clock: SearchClock,
+    workers: int,
+    share: float,
+    with_links: bool,
 ) -> int | None:
     """Look for a placement with fewer cycles than the best, and return a bound on the cycles of all placements.
 
@@ -89,12 +96,12 @@ def _keep(problem: SpokesProblem, ii: int, best: Best, found: Solved, model: Spo
         best.take(problem, ii, _values(found, model.tile), _values(found, model.spoke))
 
 
-def _annealed(problem: SpokesProblem, ii: int, clock: Clock, floor: int) -> Best:
+def _annealed(problem: SpokesProblem, ii: int, clock: SearchClock, floor: int) -> Best:
     """A first solution within a share of the budget."""
-    return annealed(problem, ii, _part(clock, _SHARE, _MOST).start(), _BATCHES, floor)
+    return anneal_batches(problem, ii, _part(clock, _SHARE, _MOST).start(), _BATCHES, floor)
 
 
-def _part(clock: Clock, share: float, most: float | None) -> Budget:
+def _part(clock: SearchClock, share: float, most: float | None) -> Budget:
     """A share of what is left of a budget, and of its effort; with so many seconds at most."""
     budget = clock.budget
     limit = None if clock.remaining is None else max(0.05, share * clock.remaining)

@@ -17,7 +17,7 @@ from gridloom.jit import int64, internal, kernel
 from gridloom.search.arrays import Bools, Int64s, Uint8s, Uint64s
 
 
-class Relations(NamedTuple):
+class ConflictRelations(NamedTuple):
     """What makes two ops on two tiles incompatible, besides that an op has one tile."""
 
     #: able[op, tile] is True where the op can run.
@@ -37,7 +37,7 @@ class Relations(NamedTuple):
     hops: Int64s
 
 
-class Graph(NamedTuple):
+class CompatibilityGraph(NamedTuple):
     """A compatibility graph: its rows of bits, the vertices that exist, and the ops that restrict an op (CSR)."""
 
     rows: Uint64s
@@ -68,7 +68,7 @@ def _set(masks: Uint64s, tile: int) -> None:
 
 
 @internal
-def joined(rows: Uint64s, a: int, b: int) -> bool:
+def is_compatible(rows: Uint64s, a: int, b: int) -> bool:
     """Return True when two vertices are compatible."""
     return bool((rows[a, b >> 6] >> np.uint64(b & 63)) & np.uint64(1))
 
@@ -104,7 +104,7 @@ def draw(random_state: Uint64s, below: int) -> int:
 
 
 @internal
-def count_conflicts(graph: Graph, place: Int64s, weight: Int64s, op: int, counts: Int64s) -> None:
+def count_conflicts(graph: CompatibilityGraph, place: Int64s, weight: Int64s, op: int, counts: Int64s) -> None:
     """Write for each tile the weight of the placed ops that the op would be incompatible with there.
 
     A placed op rules tiles out by the bits of its row that belong to the op, which are read 64 at a time. Costs the
@@ -133,7 +133,7 @@ def count_conflicts(graph: Graph, place: Int64s, weight: Int64s, op: int, counts
 
 
 @kernel
-def compatibility(relations: Relations) -> Graph:
+def compatibility(relations: ConflictRelations) -> CompatibilityGraph:
     """Return the graph of a schedule. O(ops^2 * tiles) words, and a bit for each pair of vertices.
 
     Starts from all vertices that exist and takes away: another tile of the same op, ops of one slot on one tile or bus,
@@ -167,7 +167,7 @@ def compatibility(relations: Relations) -> Graph:
             _forbid(rows, b * tiles + p, a, tiles, forbidden[relations.row[k], 1, p])
     related_at, related = _lists(touched)
     near_at, near = _lists(_two_steps(linked))
-    return Graph(rows, relations.able, related_at, related, near_at, near, relations.hops)
+    return CompatibilityGraph(rows, relations.able, related_at, related, near_at, near, relations.hops)
 
 
 @internal
@@ -251,7 +251,7 @@ def _complete(able: Bools) -> Uint64s:
 
 
 @kernel
-def nearest_tiles(graph: Graph, place: Int64s) -> tuple[Int64s, int]:
+def nearest_tiles(graph: CompatibilityGraph, place: Int64s) -> tuple[Int64s, int]:
     """Return the tile of each op, and how many pairs are incompatible when every op has a tile.
 
     An op without a tile gets that which the fewest placed ops rule out; -1: none exists. This says where its failure

@@ -16,12 +16,17 @@ import numpy as np
 
 from gridloom.jit import copy_row, int64, internal, kernel
 from gridloom.search.arrays import Int64s, Uint8s, Uint64s
-from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Graph, joined, lowest, ones
+from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    CompatibilityGraph,
+    is_compatible,
+    lowest,
+    ones,
+)
 from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files, hold, short
 
 
 @internal
-def _add(graph: Graph, files: Files, clique: Clique, free: Uint64s, vertex: int) -> None:
+def _add(graph: CompatibilityGraph, files: Files, clique: Clique, free: Uint64s, vertex: int) -> None:
     """Put a vertex into the clique; ``free`` keeps the vertices that are joined to all of it."""
     tiles = graph.able.shape[1]
     clique.place[vertex // tiles] = vertex % tiles
@@ -38,7 +43,7 @@ def _take(files: Files, clique: Clique, op: int) -> None:
 
 
 @internal
-def _set_free(graph: Graph, clique: Clique, free: Uint64s) -> None:
+def _set_free(graph: CompatibilityGraph, clique: Clique, free: Uint64s) -> None:
     """Find the vertices that are joined to all of the clique."""
     ops, tiles = graph.able.shape
     for word in range(len(free)):
@@ -53,7 +58,7 @@ def _set_free(graph: Graph, clique: Clique, free: Uint64s) -> None:
 
 
 @internal
-def _adjoin(graph: Graph, files: Files, clique: Clique, free: Uint64s, report: Int64s) -> None:
+def _adjoin(graph: CompatibilityGraph, files: Files, clique: Clique, free: Uint64s, report: Int64s) -> None:
     """Adjoin vertices while there are any, each time that which leaves the most to adjoin (procedure 3.1)."""
     tiles = graph.able.shape[1]
     while True:
@@ -78,7 +83,7 @@ def _adjoin(graph: Graph, files: Files, clique: Clique, free: Uint64s, report: I
 
 
 @internal
-def _exchange(graph: Graph, files: Files, clique: Clique, free: Uint64s, turn: int) -> bool:
+def _exchange(graph: CompatibilityGraph, files: Files, clique: Clique, free: Uint64s, turn: int) -> bool:
     """Exchange a vertex for one that is joined to all others of the clique (procedure 3.2); False: none is.
 
     The search for it begins elsewhere each time, so that repeated exchanges do not undo each other.
@@ -92,7 +97,7 @@ def _exchange(graph: Graph, files: Files, clique: Clique, free: Uint64s, turn: i
             continue
         against, gone = 0, -1
         for other in range(ops):
-            if clique.place[other] >= 0 and not joined(graph.rows, vertex, other * tiles + clique.place[other]):
+            if clique.place[other] >= 0 and not is_compatible(graph.rows, vertex, other * tiles + clique.place[other]):
                 against += 1
                 gone = other
                 if against > 1:
@@ -111,7 +116,7 @@ def _exchange(graph: Graph, files: Files, clique: Clique, free: Uint64s, turn: i
 
 
 @internal
-def _grow(graph: Graph, files: Files, clique: Clique, free: Uint64s, best: Int64s, report: Int64s) -> int:
+def _grow(graph: CompatibilityGraph, files: Files, clique: Clique, free: Uint64s, best: Int64s, report: Int64s) -> int:
     """Adjoin, then exchange and adjoin as often as there are ops; keep the largest clique; return its size."""
     ops = graph.able.shape[0]
     _set_free(graph, clique, free)
@@ -160,8 +165,16 @@ def _restart(files: Files, clique: Clique, first: Int64s, second: Int64s) -> Non
 
 
 @kernel
-def find_clique(graph: Graph, files: Files, clique: Clique, start: Int64s, moves: int, seed: int, stop: Uint8s,
-                report: Int64s) -> Int64s:  # fmt: skip
+def find_clique(
+    graph: CompatibilityGraph,
+    files: Files,
+    clique: Clique,
+    start: Int64s,
+    moves: int,
+    seed: int,
+    stop: Uint8s,
+    report: Int64s,
+) -> Int64s:
     """Return the tile of each op in the largest clique found, -1: not in it.
 
     Part one begins with every vertex, from one that the seed chooses on, part two with pairs of the cliques of part

@@ -12,12 +12,17 @@ import numpy as np
 
 from gridloom.jit import copy_row, int64, internal, kernel
 from gridloom.search.arrays import Int64s, Uint8s
-from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Graph, count_conflicts, draw, joined
+from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    CompatibilityGraph,
+    count_conflicts,
+    draw,
+    is_compatible,
+)
 from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files, full_slot, hold, short
 
 
 @internal
-def _remove(graph: Graph, files: Files, clique: Clique, op: int, until: int) -> None:
+def _remove(graph: CompatibilityGraph, files: Files, clique: Clique, op: int, until: int) -> None:
     """Take an op off its tile, which it does not get back before move ``until``."""
     tile = clique.place[op]
     clique.place[op] = -1
@@ -26,7 +31,7 @@ def _remove(graph: Graph, files: Files, clique: Clique, op: int, until: int) -> 
 
 
 @internal
-def _choose(graph: Graph, files: Files, clique: Clique, op: int, move: int, counts: Int64s) -> int:
+def _choose(graph: CompatibilityGraph, files: Files, clique: Clique, op: int, move: int, counts: Int64s) -> int:
     """Return the tile on which an op is against least, and of these one near the ops around it; -1: it has none.
 
     Incompatible ops count 4 times their weight, a short file 2 or 4. A tile that the op left lately is taken only if it
@@ -62,7 +67,7 @@ def _choose(graph: Graph, files: Files, clique: Clique, op: int, move: int, coun
 
 
 @internal
-def _make_room(graph: Graph, files: Files, clique: Clique, op: int, move: int) -> None:
+def _make_room(graph: CompatibilityGraph, files: Files, clique: Clique, op: int, move: int) -> None:
     """Take out what an op that has just been placed is incompatible with.
 
     Then, while the register file is too full, a random op that needs an overfull slot or keeps a live-in leaves. If
@@ -72,7 +77,7 @@ def _make_room(graph: Graph, files: Files, clique: Clique, op: int, move: int) -
     vertex = op * tiles + clique.place[op]
     for k in range(graph.related_at[op], graph.related_at[op + 1]):
         other = graph.related[k]
-        if clique.place[other] >= 0 and not joined(graph.rows, vertex, other * tiles + clique.place[other]):
+        if clique.place[other] >= 0 and not is_compatible(graph.rows, vertex, other * tiles + clique.place[other]):
             _remove(graph, files, clique, other, move + 2 + draw(clique.random_state, int64(4 + ops // 8)))
     file = files.file_of[clique.place[op]]
     if file < 0:
@@ -96,7 +101,7 @@ def _make_room(graph: Graph, files: Files, clique: Clique, op: int, move: int) -
 
 
 @internal
-def _begin(graph: Graph, files: Files, clique: Clique, start: Int64s, counts: Int64s) -> None:
+def _begin(graph: CompatibilityGraph, files: Files, clique: Clique, start: Int64s, counts: Int64s) -> None:
     """Place what can stay of a start, in the order of the ops."""
     for op in range(graph.able.shape[0]):
         tile = start[op]
@@ -109,8 +114,16 @@ def _begin(graph: Graph, files: Files, clique: Clique, start: Int64s, counts: In
 
 
 @kernel
-def find_clique(graph: Graph, files: Files, clique: Clique, start: Int64s, moves: int, seed: int, stop: Uint8s,
-                report: Int64s) -> Int64s:  # fmt: skip
+def find_clique(
+    graph: CompatibilityGraph,
+    files: Files,
+    clique: Clique,
+    start: Int64s,
+    moves: int,
+    seed: int,
+    stop: Uint8s,
+    report: Int64s,
+) -> Int64s:
     """Return the tile of each op in the heaviest clique found, -1: not in it.
 
     Begins with what can stay of ``start``; ends when every op has a tile, after ``moves`` moves without a heavier
