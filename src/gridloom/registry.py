@@ -65,7 +65,7 @@ HOOKS: Final[Mapping[str, str]] = {
     "wires": "trait: (layout, details, ...) -> the wires of a picture where the grid's own do not fit",
     "report_cards": "trait: (Result) -> HTML of a card of the report, or an empty text",
     "explanations": "trait: (Mapping) -> what bounds a mapping, as the studio shows it",
-    "estimates": "trait: an object that estimates what a mapper would find",
+    "estimates": "style or trait: an object with check, judge, record and text that estimates what is reached",
     "python_modules": "package that a Python file imports: an object that reads and lists such files",
     "exports": "option of map: (Mapping) -> text of the file",
     "cost_samples": "trait: () -> pipeline, decisions, and which of them is better and which worse, for cost models",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gridloom.dfg.ops import DOMAINS, OP_CLASSES, OP_TABLE, Op, lookup
+import pytest
+
+from gridloom.dfg.ops import DOMAINS, FUSED, OP_CLASSES, OP_TABLE, Op, check_codes, lookup
+from gridloom.errors import DfgError
 
 
 def test_every_op_has_a_known_class() -> None:
@@ -39,6 +42,15 @@ INTEGER = {
 #: In domain f32 these plain names are float ops.
 FLOAT = "add sub mul div neg abs min max eq ne lt le gt ge sqrt square mul_add mul_sub mul_rsub"
 CMA24 = {1: "nop cat not", 2: "add sub mult sl sr sra sel and or xor eql gt lt"}
+#: First and last codes of what follows each other in bit files and Verilog.
+KEPT = {
+    "i32 const": 0, "i32 move": 4, "i32 store_data": 11, "i32 add": 12, "i32 mul": 14, "i32 div": 15, "i32 urem": 18,
+    "i32 mulh": 19, "i32 mul_sub": 21, "i32 shl_add": 22, "i32 rotl": 26, "i32 and": 27, "i32 abs": 32, "i32 min": 33,
+    "i32 ule": 44, "i32 select": 45, "i32 sext8": 46, "i32 clz": 51, "i32 square": 52, "i32 select_tag": 54,
+    "i32 fadd": 55, "i32 fle": 65, "i32 fsqrt": 66, "i32 fmul_sub": 74, "i32 mul_rsub": 75, "i32 mul_xor": 78,
+    "i32 shl_sub": 79, "i32 lshr_xor": 95, "i32 fmul_rsub": 96, "cma24 const": 100, "cma24 nop": 112, "cma24 add": 113,
+    "cma24 lt": 127, "tensor const": 200, "tensor input": 202, "tensor gemm": 212, "tensor buffer": 218,
+}  # fmt: skip
 
 
 def rows(table: dict[str, Op]) -> dict[str, tuple[str, int, bool]]:
@@ -70,3 +82,24 @@ def test_any_name_is_an_op_of_any_arity_in_domain_opaque() -> None:
     op = lookup("opaque", "butterfly")
     assert (op.arity, op.op_class, op.result) == (-1, "alu", True)
     assert lookup("opaque", "mul").op_class == "mul"
+
+
+def test_two_ops_with_one_code_are_refused() -> None:
+    ops = list(OP_TABLE["i32"].values())
+    with pytest.raises(DfgError, match=r"^ops 'fmul_rsub' and 'planted' both have code 96$"):
+        check_codes([*ops, Op("planted", 2, "alu", 96)])
+    with pytest.raises(DfgError, match=r"^ops 'any op of domain opaque' and 'planted' both have code 99$"):
+        check_codes([*ops, Op("planted", 2, "alu", 99)])
+    check_codes([*ops, Op("planted", 2, "alu", 100)])
+
+
+def test_codes_that_files_hold_stay_as_they_are() -> None:
+    codes = {
+        f"{domain} {op.name}": op.code for domain in ("i32", "cma24", "tensor") for op in OP_TABLE[domain].values()
+    }
+    assert {name: codes[name] for name in KEPT} == KEPT
+
+
+def test_fused_ops_are_rows_of_the_table() -> None:
+    assert FUSED.keys() <= OP_TABLE["i32"].keys()
+    assert {part for first, second, _ in FUSED.values() for part in (first, second)} <= OP_TABLE["i32"].keys()

@@ -135,7 +135,16 @@ def test_other_domains_have_no_words_of_another_length() -> None:
         WordInterpreter(b.build(), 8)
 
 
-INTEGER = [name for name, op in OP_TABLE["i32"].items() if op.op_class in ("alu", "mul", "div") or name in FUSED]
+INTEGER = [
+    name
+    for name, op in OP_TABLE["i32"].items()
+    if op.in_hardware and (op.op_class in ("alu", "mul", "div") or name in FUSED)
+]
+
+
+def test_ops_without_hardware_have_no_long_words() -> None:
+    with pytest.raises(SimulationError, match=r"^op 'fdiv' is defined for words of up to 32 bits, found 64$"):
+        evaluate_word("fdiv", 64, 1, 1)
 
 
 @pytest.mark.parametrize("op", [name for name in INTEGER if name not in ("rotl", "mulh") and not name.startswith("f")])

@@ -50,11 +50,9 @@ F_MUL_RSUB = _I["fmul_rsub"]
     _C[n] for n in ("add", "sub", "mult", "sl", "sr", "sra", "sel", "not", "and", "or", "xor", "eql", "gt", "lt")
 )
 
-_FIRST_FLOAT = F_ADD
-_FIRST_FUSED = F_MUL_SUB + 1
-
-# Of each fused op behind the floats, by its code: the two ops, and whether the second reads the first at operand 1.
-_ROWS = [FUSED[name] for name, code in _I.items() if code >= _FIRST_FUSED and code != F_MUL_RSUB]
+# The fused integer ops behind the floats, by their codes: the two ops, and at which operand the second reads the first.
+_FIRST_FUSED, _LAST_FUSED = _I["mul_rsub"], _I["lshr_xor"]
+_ROWS = [FUSED[name] for name, code in _I.items() if _FIRST_FUSED <= code <= _LAST_FUSED]
 _FUSED_FIRST = tuple(_I[first] for first, _, _ in _ROWS)
 _FUSED_SECOND = tuple(_I[second] for _, second, _ in _ROWS)
 _FUSED_AT = tuple(at for _, _, at in _ROWS)
@@ -270,7 +268,7 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
     """An integer op on sign-extended 32-bit words; codes of float and fused ops are passed on.
 
     A code that is not listed is the identity on the first operand: inputs, outputs and moves come here, too. The
-    range tests rely on the order of the op table.
+    range tests rely on codes of the op table that follow each other.
     """
     if op == I_ADD:
         return wrap32(a + b)
@@ -315,9 +313,9 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
         return b | 1 if (b | 1) < (a | 1) else a & ~1
     if op == I_SELECT_TAG:
         return b if a & 1 else c
-    if op >= _FIRST_FUSED and op != F_MUL_RSUB:
+    if _FIRST_FUSED <= op <= _LAST_FUSED:
         return _i32_fused(op, a, b, c)
-    if op >= _FIRST_FLOAT:
+    if F_ADD <= op <= F_MUL_SUB or op == F_MUL_RSUB:
         return _f32(op, a, b, c)
     return a
 

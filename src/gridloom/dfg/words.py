@@ -43,6 +43,8 @@ def word_of(value: int, width: int) -> int:
 def evaluate_word(op: str, width: int, *operands: int) -> int:
     """The result of an integer op on words of ``width`` bits.
 
+    SimulationError for an op that only words of up to 32 bits have: one that no hardware computes.
+
     >>> evaluate_word("add", 8, 127, 1), evaluate_word("lshr", 8, -128, 1), evaluate_word("clz", 8, 1)
     (-128, 64, 7)
     """
@@ -88,6 +90,8 @@ def _long_word(op: str, width: int, a: int, b: int, c: int) -> int:
     }  # fmt: skip
     if op in ("shl", "shr", "lshr"):
         return ua << b if op == "shl" else (a if op == "shr" else ua) >> b
+    if op not in table:
+        raise SimulationError(f"op {op!r} is defined for words of up to 32 bits, found {width}")
     return table[op]
 
 

@@ -156,7 +156,7 @@ def run_usage(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def restrict_feature(spec: Mapping[str, Any], feature: Feature, need: Needs) -> dict[str, Any]:
     """Return the description of the array with exactly so much of a feature.
 
-    >>> restricted({"family": "mesh", "rows": 1, "cols": 2}, "fifo", {"pe_0_1": 3})
+    >>> restrict_feature({"family": "mesh", "rows": 1, "cols": 2}, "fifo", {"pe_0_1": 3})
     {'family': 'mesh', 'rows': 1, 'cols': 2, 'fifo': {'layout': [[0, 3]]}}
     """
     if feature == "fifo":

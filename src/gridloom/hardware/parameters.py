@@ -20,12 +20,9 @@ from gridloom.errors import OptionError
 #: Opcodes from this number on fit no opcode field; a field has ``OPCODE_BITS`` unless its unit has ops that need more.
 OPCODES = 128
 OPCODE_BITS = 6
-#: The opcodes of singles that hardware computes, as a mask: all of class ``fp`` but quotients and square roots.
-FLOATS: Final = sum(
-    1 << op.code for name, op in OP_TABLE["i32"].items() if op.op_class == "fp" and name not in ("fdiv", "fsqrt")
-)
-#: Their names.
-FLOAT_OPS: Final = tuple(name for name, op in OP_TABLE["i32"].items() if FLOATS >> op.code & 1)
+#: The ops on singles that hardware computes, and their opcodes as a mask.
+FLOAT_OPS: Final = tuple(name for name, op in OP_TABLE["i32"].items() if op.op_class == "fp" and op.in_hardware)
+FLOATS: Final = sum(1 << OP_TABLE["i32"][name].code for name in FLOAT_OPS)
 #: Accesses to memory, each with the operands that it reads.
 ACCESSES: Final = {name: op.arity for name, op in OP_TABLE["i32"].items() if op.op_class == "mem"}
 _WHOLE: Final = re.compile(r"-?[0-9]{1,9}")
@@ -114,6 +111,8 @@ class HardwareParameters:
             rows = [OP_TABLE[domain][op] for domain in ("i32", "cma24") if op in OP_TABLE[domain]]
             if not any(row.op_class in ("alu", "mul", "div") for row in rows) and op not in ACCESSES:
                 raise OptionError(f"ops: {op!r} is not an integer op of the op table")
+            if not any(row.in_hardware for row in rows) and op not in ACCESSES:
+                raise OptionError(f"ops: no hardware is generated for {op!r}")
         for op in self.floats:
             if op not in FLOAT_OPS:
                 raise OptionError(f"floats: no hardware is generated for {op!r}; known: {', '.join(FLOAT_OPS)}")

@@ -39,7 +39,7 @@ def ops_of(domain: str) -> dict[str, int]:
     return {
         name: op.code - base
         for name, op in OP_TABLE[domain].items()
-        if op.op_class in ("alu", "mul", "div") and op.code - base < 128
+        if op.op_class in ("alu", "mul", "div") and op.in_hardware
     }
 
 

@@ -15,7 +15,7 @@ from gridloom.errors import ArchError
 def join_keys(key: str, name: object) -> str:
     """Return the key of a part of a value.
 
-    >>> joined("tiles.2", "ops"), joined("", "rows")
+    >>> join_keys("tiles.2", "ops"), join_keys("", "rows")
     ('tiles.2.ops', 'rows')
     """
     return f"{key}.{name}" if key else str(name)

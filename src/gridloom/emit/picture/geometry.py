@@ -114,7 +114,7 @@ def round_corners(points: Sequence[Point], radius: float) -> str:
 
     ``radius`` is cut down where a leg is shorter than twice as long. It needs at least two points.
 
-    >>> rounded([(0, 0), (10, 0), (10, 10)], 4)
+    >>> round_corners([(0, 0), (10, 0), (10, 10)], 4)
     'M0 0L6 0Q10 0 10 4L10 10'
     """
     text = "M" + spot(points[0])

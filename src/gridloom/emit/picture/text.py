@@ -92,7 +92,7 @@ def text_width(text: str, size: float) -> float:
 def fit_text(text: str, size: float, width: float) -> str:
     """Return the text, shortened with an ellipsis until it fits.
 
-    >>> fitted("accumulate", 10, 30), fitted("add", 10, 30)
+    >>> fit_text("accumulate", 10, 30), fit_text("add", 10, 30)
     ('accu…', 'add')
     """
     if text_width(text, size) <= width:
@@ -105,7 +105,7 @@ def fit_text(text: str, size: float, width: float) -> str:
 def shorten_middle(text: str, size: float, width: float) -> str:
     """Return the text, shortened in its middle until it fits, since ids mostly differ at their ends.
 
-    >>> shortened("accumulate_17", 10, 40)
+    >>> shorten_middle("accumulate_17", 10, 40)
     'ac…_17'
     """
     if text_width(text, size) <= width:

@@ -41,7 +41,7 @@ class PictureStyle:
     def faded(self, cycles: Sequence[int]) -> str | None:
         """Return the opacity of something that happens at these cycles; None: it is in full colour.
 
-        >>> Look(cycle=3).faded([2, 4]), Look(cycle=3).faded([3]), Look().faded([2])
+        >>> PictureStyle(cycle=3).faded([2, 4]), PictureStyle(cycle=3).faded([3]), PictureStyle().faded([2])
         ('0.16', None, None)
         """
         return None if self.cycle is None or self.cycle in cycles else "0.16"

@@ -67,8 +67,8 @@ def merge_pieces(pieces: Iterable[WirePiece]) -> list[WirePiece]:
 
     Linear in the pieces.
 
-    >>> trunk = Piece("M0 0L5 0", signal=2, resource=7, cycles=(1,), edges=(0,))
-    >>> merged([trunk, trunk._replace(edges=(3,)), trunk._replace(signal=4)])[0].edges
+    >>> trunk = WirePiece("M0 0L5 0", signal=2, resource=7, cycles=(1,), edges=(0,))
+    >>> merge_pieces([trunk, trunk._replace(edges=(3,)), trunk._replace(signal=4)])[0].edges
     (0, 3)
     """
     table: dict[tuple[str, int, bool], WirePiece] = {}

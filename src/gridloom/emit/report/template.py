@@ -51,7 +51,7 @@ def fill_template(template: str, fields: MappingABC[str, str]) -> str:
 
     KeyError for a slot without a field.
 
-    >>> filled("<p>{{a}}</p>{{b}}", {"a": "{{b}}", "b": "x"})
+    >>> fill_template("<p>{{a}}</p>{{b}}", {"a": "{{b}}", "b": "x"})
     '<p>{{b}}</p>x'
     """
     return _SLOT.sub(lambda match: fields[match[1]], template)

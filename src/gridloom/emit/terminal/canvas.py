@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def clip_text(text: str, width: int) -> str:
     """Return the text in at most ``width`` terminal cells, without anything that would move the cursor.
 
-    >>> clipped("accumulate", 5)
+    >>> clip_text("accumulate", 5)
     'accu…'
     """
     from rich.cells import cell_len

@@ -36,7 +36,7 @@ def fill_in_size(arch: str, dfg: Dfg) -> str:
     >>> from gridloom.dfg import DfgBuilder
     >>> b = DfgBuilder("pass", "i32")
     >>> _ = b.output(b.input("x"), "y")
-    >>> sized("mesh:auto,io=border", b.build())
+    >>> fill_in_size("mesh:auto,io=border", b.build())
     'mesh:2x2,io=border'
     """
     family, colon, rest = arch.partition(":")

@@ -32,7 +32,7 @@ from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, So
 from gridloom.flow.source.graph_run import WindowInterpreter
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.host import Host
-from gridloom.frontend.c.function.host_code import Mark, host_code
+from gridloom.frontend.c.function.host_code import LoopVariant, Mark, host_code
 from gridloom.frontend.c.function.memory import Memory
 from gridloom.frontend.c.function.program import LoopPlan, reached_functions
 from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, Value
@@ -50,8 +50,8 @@ _UNTOUCHED: Final = 77
 _RUNS: Final = 12
 #: Entries into the loop that are compared in each run before others are left out.
 _FIRST: Final = 4
-#: The number of a nest's inner loop among the loops that tell of themselves.
-_INNER: Final = 1
+#: The inner loop of a nest among the loops that generated code reports.
+_INNER: Final = LoopVariant(0, "inner")
 _SIDES: Final = ("by the graph", "by the source")
 
 
@@ -192,16 +192,16 @@ class _Watch:
     def marks(self) -> list[Mark]:
         """The loop as the host's code tells about it."""
         given = [Constant(v.type, 0) if self._is_read_inside(v) else v for v in self.plan.given]
-        own = Mark(self.plan.number, self.plan.loop, given, self.plan.left, True, self.accesses)
+        own = Mark(self.plan.variant, self.plan.loop, given, self.plan.left, True, self.accesses)
         inner = self.graph.region.inner
         return [own] if inner is None else [own, Mark(_INNER, inner, (), ())]
 
     def hooks(self) -> dict[str, Callable[..., Any]]:
         """What the host's code calls."""
-        k = self.plan.number
+        k, inner = self.plan.variant.label, _INNER.label
         return {
             f"ENTER_{k}": self.enter, f"TEST_{k}": self.test, f"SEE_{k}": self.see, f"LEAVE_{k}": self.leave,
-            f"ENTER_{_INNER}": self.enter_inner, f"LEAVE_{_INNER}": lambda way, left: None,
+            f"ENTER_{inner}": self.enter_inner, f"LEAVE_{inner}": lambda way, left: None,
         }  # fmt: skip
 
     def enter(self, values: Sequence[Any]) -> None:
@@ -361,7 +361,7 @@ class _JamWatch(_Watch):
         return [outer, replace(own, watched=True)]
 
     def hooks(self) -> dict[str, Callable[..., Any]]:
-        outer = self.plan.outer_number
+        outer = self.plan.outer_variant.label
         return {
             **super().hooks(), f"ENTER_{outer}": lambda values: self.group.clear(),
             f"LEAVE_{outer}": lambda way, values: None,
@@ -442,7 +442,8 @@ def reference_of(module: IrModule, file: str, graph: CLoop, jam: int = 1, copies
     """
     loop = graph.region.loop
     plan = LoopPlan(
-        number=0, name=graph.dfg.name, line=graph.line, depth=0, loop=loop, graph=graph, jam=jam,
+        variant=LoopVariant(0, "jam" if jam > 1 else "plain", jam), name=graph.dfg.name, line=graph.line, depth=0,
+        loop=loop, graph=graph,
     )  # fmt: skip
     return CReference(plan=plan, module=module, file=file, copies=copies)
 
@@ -454,7 +455,7 @@ def exchanged_reference(module: IrModule, file: str, graph: CLoop, copies: int =
         if loop.children and loop.header == graph.region.loop.header
     )  # fmt: skip
     plan = LoopPlan(
-        number=0, name=graph.dfg.name, line=graph.line, depth=0, loop=found, graph=graph,
+        variant=LoopVariant(0, "interchange"), name=graph.dfg.name, line=graph.line, depth=0, loop=found, graph=graph,
         interchange=interchange_nest(module, found, file),
     )  # fmt: skip
     return CReference(plan=plan, module=module, file=file, copies=copies)

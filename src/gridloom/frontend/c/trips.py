@@ -59,7 +59,7 @@ def bits_of(type_: str) -> int:
 def read_signed(number: int, bits: int) -> int:
     """The low bits of a number, read with their sign.
 
-    >>> signed(200, 8), signed(-56, 8)
+    >>> read_signed(200, 8), read_signed(-56, 8)
     (-56, -56)
     """
     half = 1 << (bits - 1)

@@ -39,8 +39,8 @@ class TracedLinear:
     def plus(self, other: TracedLinear, factor: int = 1) -> TracedLinear:
         """This one plus a multiple of another. Terms are kept sorted, so that equal forms compare equal.
 
-        >>> Linear(1, 2).plus(Linear(3, 1), -1)
-        Linear(constant=-2, step=1, terms=())
+        >>> TracedLinear(1, 2).plus(TracedLinear(3, 1), -1)
+        TracedLinear(constant=-2, step=1, terms=())
         """
         terms = dict(self.terms)
         for operand, coefficient in other.terms:

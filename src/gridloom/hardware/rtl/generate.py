@@ -6,9 +6,13 @@ Only the primitives that the array's units instantiate are included, so that a l
 
 from __future__ import annotations
 
+import re
 from importlib import resources
+from typing import Final
 
-from gridloom.hardware.rtl.structure import Hardware
+from gridloom.dfg.ops import OP_TABLE
+from gridloom.hardware.parameters import OPCODES
+from gridloom.hardware.rtl.structure import CODE_BASE, PRODUCTS, QUOTIENTS, Hardware
 from gridloom.hardware.rtl.top import TOP, top_module
 from gridloom.hardware.rtl.unit_module import unit_module
 
@@ -21,9 +25,39 @@ PRIMITIVES = (
 )  # fmt: skip
 
 
+_MASKS: Final = {"PRODUCTS": PRODUCTS, "QUOTIENTS": QUOTIENTS}
+
+
 def primitive(name: str) -> str:
-    """Return the text of a hand-written module."""
-    return (resources.files("gridloom.hardware.rtl") / "verilog" / f"{name}.v").read_text(encoding="utf-8")
+    """Return the text of a hand-written module, with its opcodes filled in."""
+    return fill_codes((resources.files("gridloom.hardware.rtl") / "verilog" / f"{name}.v").read_text(encoding="utf-8"))
+
+
+def fill_codes(text: str) -> str:
+    """Return Verilog with opcodes of the op table for ``@op@`` and ``@cma24.op@``, and masks of them for ``@MASK@``.
+
+    KeyError for a name that the table does not have.
+
+    >>> fill_codes("ADD = @add@, SEL = @cma24.sel@, QUOTIENTS = @QUOTIENTS@;")
+    "ADD = 12, SEL = 19, QUOTIENTS = 128'd15 << 15;"
+    """
+    return re.sub(r"@(?:(cma24)\.)?(\w+)@", lambda found: _code(found[1] or "i32", found[2]), text)
+
+
+def _code(domain: str, name: str) -> str:
+    """The text of an opcode of a domain, or of a mask."""
+    return _mask_text(_MASKS[name]) if name in _MASKS else str(OP_TABLE[domain][name].code - CODE_BASE[domain])
+
+
+def _mask_text(mask: int) -> str:
+    """A mask as an expression of Verilog: a term for each run of ones.
+
+    >>> _mask_text(0b1011000)
+    "(128'd3 << 3) | (128'd1 << 6)"
+    """
+    runs = [(found.start(), len(found[0])) for found in re.finditer("1+", f"{mask:b}"[::-1])]
+    terms = [f"{OPCODES}'d{(1 << length) - 1} << {start}" for start, length in runs]
+    return terms[0] if len(terms) == 1 else " | ".join(f"({term})" for term in terms)
 
 
 def rtl_files(hardware: Hardware) -> dict[str, str]:

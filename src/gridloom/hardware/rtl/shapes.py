@@ -37,7 +37,7 @@ class Mux(NamedTuple):
 
     Its select field counts the sources from 0, or from 1 where it is ``idle``. With a single choice it has no field.
 
-    >>> direct = Source("out", 0, -1)
+    >>> direct = MuxInput("out", 0, -1)
     >>> Mux("in0", (direct, direct, direct)).select_bits, Mux("to_0", (direct,)).select_bits
     (2, 0)
     >>> Mux("n", (direct,), idle=True).select_bits

@@ -18,13 +18,14 @@ instead of 64. ``Unit`` keeps the way back from a port to the resource behind it
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind, RegisterFile
-from gridloom.dfg.ops import OP_TABLE, Op
+from gridloom.dfg.ops import FUSED, OP_TABLE, Op
 from gridloom.errors import ArchError
 from gridloom.hardware.parameters import ACCESSES, FLOATS, OPCODE_BITS, OPCODES, HardwareParameters, bits_for
 from gridloom.hardware.rtl.combinational import gated_at_source, looping
@@ -32,12 +33,22 @@ from gridloom.hardware.rtl.file_writers import FileWriters, find_multiplexers
 from gridloom.hardware.rtl.names import free_name, unique_names
 from gridloom.hardware.rtl.shapes import Bus, Mux, MuxInput, Shape, Unit
 
-#: The opcodes of products and of quotients and remainders, as masks (``gl_units`` has the same ones).
-PRODUCTS: Final = 1 << 14 | 7 << 19 | 1 << 52 | 15 << 75
-QUOTIENTS: Final = 15 << 15
-#: Fused ops of class ``mul`` that begin with a shift.
-SHIFTED: Final = 1 << 22 | (1 << 17) - 1 << 79
-_CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
+#: Fused ops that begin with a shift; their class is that of products, yet no multiplier computes them.
+_SHIFT_FUSED: Final = frozenset(name for name, (first, _, _) in FUSED.items() if first in ("shl", "shr", "lshr"))
+
+
+def _mask(ops: Iterable[Op]) -> int:
+    """The opcodes of those of some integer ops that hardware computes, as a mask."""
+    return sum(1 << op.code for op in ops if op.in_hardware)
+
+
+_INTEGER: Final = tuple(OP_TABLE["i32"].values())
+#: The opcodes of products, of quotients and remainders, and of fused ops that begin with a shift, as masks.
+PRODUCTS: Final = _mask(op for op in _INTEGER if op.op_class == "mul" and op.name not in _SHIFT_FUSED)
+QUOTIENTS: Final = _mask(op for op in _INTEGER if op.op_class == "div")
+SHIFTED: Final = _mask(op for op in _INTEGER if op.name in _SHIFT_FUSED)
+#: The code that the opcodes of a domain count from.
+CODE_BASE: Final = {domain: OP_TABLE[domain]["const"].code for domain in ("i32", "cma24")}
 
 
 class _Timing(NamedTuple):
@@ -158,14 +169,14 @@ class Hardware:
         The domain is that of the hardware where none is given; graphs of domain ``f32`` have their own names for ops.
         """
         row = OP_TABLE[domain or self.domain].get(op)
-        if row is None or not 0 <= (code := row.code - _CODE_BASE[self.domain]) < OPCODES:
+        if row is None or not 0 <= (code := row.code - CODE_BASE[self.domain]) < OPCODES:
             return None
         return code if unit.shape.ops >> code & 1 else None
 
     def multiplies(self, shape: Shape) -> bool:
         """Return True when the units of a shape have a multiplier."""
         op = OP_TABLE[self.domain]["mult" if self.domain == "cma24" else "mul"]
-        return shape.kind == "pe" and bool(shape.ops >> op.code - _CODE_BASE[self.domain] & 1)
+        return shape.kind == "pe" and bool(shape.ops >> op.code - CODE_BASE[self.domain] & 1)
 
     def has_memory(self, tile: int) -> bool:
         """Return True when a tile has a memory port."""
@@ -325,7 +336,7 @@ class Hardware:
         Accesses to memory read up to three, and a move reads the first.
         """
         inputs = int((self.arch.operand_inputs[t] >= 0).sum()) if self.arch.tiles[t].operands else 0
-        mask, base = self._ops(t), _CODE_BASE[self.domain]
+        mask, base = self._ops(t), CODE_BASE[self.domain]
         read = [op.arity for op in OP_TABLE[self.domain].values() if op.code - base >= 0 and mask >> op.code - base & 1]
         if self.has_memory(t):
             read += [ACCESSES[name] for name in self.parameters.accesses]
@@ -457,7 +468,7 @@ class Hardware:
 
     def _keeps(self, t: int) -> tuple[tuple[int, int], ...]:
         """The opcodes of a tile that keep its function unit for several cycles, as masks, with these cycles."""
-        tile, base = self.arch.tiles[t], _CODE_BASE[self.domain]
+        tile, base = self.arch.tiles[t], CODE_BASE[self.domain]
         masks: dict[int, int] = defaultdict(int)
         for op in OP_TABLE[self.domain].values():
             bit = 1 << op.code - base if 0 <= op.code - base < OPCODES else 0
@@ -471,15 +482,17 @@ class Hardware:
         ``move`` stays in, whichever ops the parameters name, since routes through function units use it. Ops on singles
         are there only where the parameters name them.
         """
-        tile, base, trim = self.arch.tiles[t], _CODE_BASE[self.domain], self.parameters.trim
+        tile, base, trim = self.arch.tiles[t], CODE_BASE[self.domain], self.parameters.trim
         chosen, floats = self.parameters.ops, self.parameters.floats
         if trim is not None:
             chosen = floats = tuple(op for number, op in trim.ops if number == t)
         limit = OPCODES if chosen is not None or self.arch.has("fuses") else 1 << OPCODE_BITS
 
         def has(op: Op) -> bool:
+            if not op.in_hardware:
+                return False
             if op.op_class == "fp":
-                return op.name in floats and bool(FLOATS >> op.code & 1) and "fp" in tile.classes
+                return op.name in floats and "fp" in tile.classes
             if op.code - base >= limit or op.op_class not in tile.classes & {"alu", "mul", "div"}:
                 return False
             return ((chosen is None or op.name in chosen) and op.name not in tile.lacks) or op.name == "move"

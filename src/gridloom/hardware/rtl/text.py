@@ -35,7 +35,7 @@ def ring_wires(lines: list[str], ring: bool = True) -> list[str]:
 def concatenate(words: Sequence[str]) -> str:
     """Return a concatenation whose first word is in the lowest bits.
 
-    >>> joined(["a"]), joined(["low", "high"])
+    >>> concatenate(["a"]), concatenate(["low", "high"])
     ('a', '{high, low}')
     """
     return words[0] if len(words) == 1 else "{" + ", ".join(reversed(words)) + "}"
@@ -58,7 +58,7 @@ def instance(module: str, name: str, parameters: Mapping[str, object], ports: di
 def wrap_items(items: Iterable[str], width: int = 108) -> list[str]:
     """Return items with commas between them, as many per line as fit, indented.
 
-    >>> wrapped(["a", "b", "c"], width=5)
+    >>> wrap_items(["a", "b", "c"], width=5)
     ['    a, b,', '    c']
     """
     lines: list[str] = []

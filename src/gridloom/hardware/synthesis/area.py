@@ -159,9 +159,9 @@ def measure_cells(cells: Mapping[str, int], target: Target) -> Area:
 
     SimulationError for a cell whose size is not known, since no area is better than a wrong one.
 
-    >>> measured({"$_NAND_": 10, "$_XOR_": 2, "$_DFF_P_": 1}, "gates")
+    >>> measure_cells({"$_NAND_": 10, "$_XOR_": 2, "$_DFF_P_": 1}, "gates")
     Area(logic=14.0, registers=5.67, flip_flops=1, blocks=0)
-    >>> measured({"LUT6": 5, "FDRE": 2, "DSP48E1": 1}, "xilinx")
+    >>> measure_cells({"LUT6": 5, "FDRE": 2, "DSP48E1": 1}, "xilinx")
     Area(logic=5.0, registers=2.0, flip_flops=2, blocks=1)
     """
     logic = registers = 0.0

@@ -51,8 +51,6 @@ class Launcher:
     def __init__(self, compiled: Compiled, memory: Memory, simulated: int, traced: bool = False) -> None:
         self.compiled, self.memory, self.simulated, self.traced = compiled, memory, simulated, traced
         self.mapped = [loop for loop in compiled.loops if loop.mapping is not None]
-        #: Number of a plan -> its place among the mapped loops.
-        self.place = {loop.plan.number: k for k, loop in enumerate(self.mapped)}
         self.rows: list[LaunchRow] = []
         self.launched, self.simulations = [0] * len(self.mapped), [0] * len(self.mapped)
         self.objects: list[set[str]] = [set() for _ in self.mapped]
@@ -87,12 +85,13 @@ class Launcher:
         """What the generated code calls when a loop begins and ends."""
         found: dict[str, Any] = {}
         for k, loop in enumerate(self.mapped):
-            number = loop.plan.number
-            found[f"ENTER_{number}"] = lambda values, k=k: self._enter(k, values)
-            found[f"LEAVE_{number}"] = lambda way, values, k=k: self._leave(k, way, values)
+            label = loop.plan.variant.label
+            found[f"ENTER_{label}"] = lambda values, k=k: self._enter(k, values)
+            found[f"LEAVE_{label}"] = lambda way, values, k=k: self._leave(k, way, values)
             if k in self.entries:
-                found[f"ENTER_{loop.plan.outer_number}"] = lambda values, k=k: self._enter_outer(k)
-                found[f"LEAVE_{loop.plan.outer_number}"] = lambda way, values: None
+                outer = loop.plan.outer_variant.label
+                found[f"ENTER_{outer}"] = lambda values, k=k: self._enter_outer(k)
+                found[f"LEAVE_{outer}"] = lambda way, values: None
         return found
 
     def _enter_outer(self, k: int) -> None:

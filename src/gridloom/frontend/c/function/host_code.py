@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,18 +34,41 @@ from gridloom.frontend.c.llvm.layout import DataLayout
 from gridloom.frontend.c.loops import NaturalLoop
 
 
+class LoopVariant(NamedTuple):
+    """One of the forms in which a loop of a program may run; unique in the program.
+
+    >>> LoopVariant(3).label, LoopVariant(3, "jam", 2).label
+    ('3', '3_jam2')
+    """
+
+    #: The position of the loop in its program.
+    loop: int
+    #: The loop as it stands, with outer iterations side by side, the outer loop of those, the nest with its loops
+    #: interchanged, the loop with the outer loops that a loop controller runs, or the inner loop of a nest.
+    kind: Literal["plain", "jam", "jam_outer", "interchange", "controller", "inner"] = "plain"
+    #: Outer iterations side by side.
+    factor: int = 1
+
+    @property
+    def label(self) -> str:
+        """The end of the names of the functions that generated code calls for it."""
+        if self.kind == "plain":
+            return str(self.loop)
+        return f"{self.loop}_{self.kind}{self.factor if self.factor > 1 else ''}"
+
+
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """A loop of a function that the code tells about.
+    """A loop of a function that the code tells about, by the label ``k`` of its variant.
 
-    ``number`` is unique in the module. ``given`` are the values that are read when the loop is entered (header phis
+    ``given`` are the values that are read when the loop is entered (header phis
     hold what they start from), ``left`` those that are read when it is left. Of a loop that is ``watched``, the code
     calls ``TEST_k`` with the values of ``left`` whenever its exit is asked for, and leaves it where that returns True;
     and ``SEE_k`` with the number, the address and the value of each of the accesses that are ``seen``: of a load after
     it, of a store before it. Such a loop has one block that leaves it.
     """
 
-    number: int
+    variant: LoopVariant
     loop: NaturalLoop
     given: Sequence[Value]
     left: Sequence[Instruction]
@@ -105,7 +128,7 @@ class _Writer:
             for item in block.instructions:
                 self.names[item] = f"v{len(self.names)}"
         self.lines: list[str] = []
-        self.inside = {mark.number: set(mark.loop.blocks) for mark in marks}
+        self.inside = {mark.variant: set(mark.loop.blocks) for mark in marks}
         self.headers = _loop_headers(function)
         self.has_stack = any(i.opcode == "alloca" for b in function.blocks.values() for i in b.instructions)
 
@@ -182,7 +205,7 @@ class _Writer:
             for k, access in enumerate(mark.seen):
                 if access is item:
                     told = f"{k}, {self.value(item.operands[-1])}, {self.value(value)}"
-                    self._emit(depth, f"SEE_{mark.number}({told})")
+                    self._emit(depth, f"SEE_{mark.variant.label}({told})")
 
     def _text(self, item: Instruction) -> str:
         operands = [self.value(operand) for operand in item.operands]
@@ -296,7 +319,7 @@ class _Writer:
         item = block.terminator
         for mark in self.marks:
             if mark.watched and mark.loop.exits[0][0] == block.name:
-                self._emit(depth, f"if TEST_{mark.number}(({self._left(mark)})):")
+                self._emit(depth, f"if TEST_{mark.variant.label}(({self._left(mark)})):")
                 self._edge(depth + 1, block.name, mark.loop.exits[0][1], loops)
                 if not loops:
                     self._emit(depth + 1, "continue")
@@ -334,18 +357,18 @@ class _Writer:
         Marks stand outermost first: an inner loop ends before the loop around it, and begins after it.
         """
         for mark in reversed(self.marks):
-            if source in self.inside[mark.number] and target not in self.inside[mark.number]:
+            if source in self.inside[mark.variant] and target not in self.inside[mark.variant]:
                 exits = mark.loop.exits.index((source, target))
-                self._emit(depth, f"LEAVE_{mark.number}({exits}, ({self._left(mark)}))")
+                self._emit(depth, f"LEAVE_{mark.variant.label}({exits}, ({self._left(mark)}))")
         phis = [item for item in self.function.blocks[target].instructions if item.opcode == "phi"]
         pairs = [(self.names[phi], self.value(phi.operands[phi.incoming.index(source)])) for phi in phis]
         pairs = [(name, text) for name, text in pairs if name != text]
         if pairs:
             self._emit(depth, f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}")
         for mark in self.marks:
-            if target == mark.loop.header and source not in self.inside[mark.number]:
+            if target == mark.loop.header and source not in self.inside[mark.variant]:
                 given = "".join(f"{self.value(value)}, " for value in mark.given)
-                self._emit(depth, f"ENTER_{mark.number}(({given}))")
+                self._emit(depth, f"ENTER_{mark.variant.label}(({given}))")
         if source == target:
             self._emit(depth, "continue")
             return

@@ -15,7 +15,7 @@ from typing import Final
 from gridloom.errors import GridloomError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop, exit_loop
-from gridloom.frontend.c.function.host_code import Mark
+from gridloom.frontend.c.function.host_code import LoopVariant, Mark
 from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
 from gridloom.frontend.c.llvm.reader import read_module
@@ -27,18 +27,13 @@ from gridloom.frontend.c.translate import translate
 
 #: How many iterations of the loop around may run side by side.
 JAM_FACTORS: Final = (2, 4)
-#: Loops that are jammed have numbers of their own, beyond those of any function; so have nests that are exchanged.
-_JAM_NUMBERS: Final = 1_000_000
-_EXCHANGED_NUMBERS: Final = 100 * _JAM_NUMBERS
-#: So have the loops around a loop that a loop controller restarts.
-_CONTROLLED_NUMBERS: Final = 200 * _JAM_NUMBERS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoopPlan:
     """A loop of the program. ``graph`` is None where it stays on the host, for the reason given."""
 
-    number: int
+    variant: LoopVariant
     name: str
     line: int
     depth: int
@@ -47,8 +42,6 @@ class LoopPlan:
     #: Set for a loop with early exits, which runs in pieces.
     pieces: ExitLoop | None = field(default=None, repr=False)
     reason: str = ""
-    #: Iterations of the loop around that the graph does side by side.
-    jam: int = 1
     #: The same loop with several iterations of the loop around side by side, where that changes no value.
     jams: tuple[LoopPlan, ...] = field(default=(), repr=False)
     #: The nest with its loops exchanged, of which the graph is the outer one; one launch for each inner iteration.
@@ -58,6 +51,11 @@ class LoopPlan:
     #: The loop inside, and the loops around it from the inside out, where a loop controller starts it for each of their
     #: iterations; ``loop`` is the last of them.
     controls: tuple[NaturalLoop, ...] = field(default=(), repr=False)
+
+    @property
+    def jam(self) -> int:
+        """Iterations of the loop around that the graph does side by side."""
+        return self.variant.factor
 
     @property
     def is_nest(self) -> bool:
@@ -103,20 +101,20 @@ class LoopPlan:
     def mark(self) -> Mark:
         """The loop as generated code tells about it."""
         if self.controls:
-            return Mark(self.number, self.loop, (), ())
-        return Mark(self.number, self.loop, self.given, self.left)
+            return Mark(self.variant, self.loop, (), ())
+        return Mark(self.variant, self.loop, self.given, self.left)
 
     @property
     def marks(self) -> list[Mark]:
         """The loop as generated code tells about it; where launches run side by side, the loop around, too."""
         if self.jam == 1 or self.loop.parent is None:
             return [self.mark]
-        return [Mark(self.outer_number, self.loop.parent, (), ()), self.mark]
+        return [Mark(self.outer_variant, self.loop.parent, (), ()), self.mark]
 
     @property
-    def outer_number(self) -> int:
-        """The number of the loop around launches side by side."""
-        return self.number + _JAM_NUMBERS // 2
+    def outer_variant(self) -> LoopVariant:
+        """The loop around launches side by side."""
+        return self.variant._replace(kind="jam_outer")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,7 +189,7 @@ def _plan(module: IrModule, loop: NaturalLoop, number: int, file: str, turns: in
     while around:
         depth, around = depth + 1, around.parent
     name = f"{loop.function.name}_{loop.span.start}" if loop.span.start else f"{loop.function.name}_loop{number}"
-    plan = LoopPlan(number=number, name=name, line=loop.span.start, depth=depth, loop=loop)
+    plan = LoopPlan(variant=LoopVariant(number), name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
         found = _flattened(module, plan, file, turns)
         return replace(found, exchanged=_exchanged(module, plan, file))
@@ -226,7 +224,8 @@ def _exchanged(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan | None:
         graph = translate(module, found.region, file, name, {})
     except GridloomError:
         return None
-    return replace(plan, number=plan.number + _EXCHANGED_NUMBERS, name=name, graph=graph, interchange=found)
+    variant = plan.variant._replace(kind="interchange")
+    return replace(plan, variant=variant, name=name, graph=graph, interchange=found)
 
 
 def _translated(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan:
@@ -255,8 +254,8 @@ def plan_controller(module: IrModule, plan: LoopPlan, levels: int) -> LoopPlan |
     around = controlled_loops(module, plan.graph, levels)
     if not around:
         return None
-    number, name = plan.number + _CONTROLLED_NUMBERS, f"{plan.name}_controlled"
-    return replace(plan, number=number, name=name, line=around[-1].span.start, depth=plan.depth - len(around),
+    variant, name = plan.variant._replace(kind="controller"), f"{plan.name}_controlled"
+    return replace(plan, variant=variant, name=name, line=around[-1].span.start, depth=plan.depth - len(around),
                    loop=around[-1], jams=(), controls=(plan.loop, *around))  # fmt: skip
 
 
@@ -273,5 +272,4 @@ def _jams(module: IrModule, plan: LoopPlan, region: LoopRegion, file: str) -> It
             return
         # Without a value that is read afterwards the loop computes nothing.
         if graph.liveouts:
-            number = plan.number + factor * _JAM_NUMBERS
-            yield replace(plan, number=number, name=name, graph=graph, jam=factor)
+            yield replace(plan, variant=LoopVariant(plan.variant.loop, "jam", factor), name=name, graph=graph)

@@ -18,7 +18,7 @@ _SCALARS: Final = {"float": 4, "double": 8, "ptr": 4, "half": 2}
 class DataLayout:
     """Answers how many bytes a type takes and where its members start. ``structs`` maps names to the texts of structs.
 
-    >>> layout = Layout({"point": "{ i8, i32, i16 }"})
+    >>> layout = DataLayout({"point": "{ i8, i32, i16 }"})
     >>> layout.size("%point"), layout.members("%point"), layout.size("[3 x %point]")
     (12, [(0, 'i8'), (4, 'i32'), (8, 'i16')], 36)
     """

@@ -16,14 +16,14 @@ module gl_alu #(
     output wire [W-1:0] y
 );
     localparam [6:0]
-        MOVE = 4, ADD = 12, SUB = 13, MUL = 14, DIV = 15, REM = 16, UDIV = 17, UREM = 18, MULH = 19, MUL_ADD = 20,
-        MUL_SUB = 21, SHL_ADD = 22, SHL = 23, SHR = 24, LSHR = 25, ROTL = 26, AND = 27, OR = 28, XOR = 29, NOT = 30,
-        NEG = 31, ABS = 32, MIN = 33, MAX = 34, UMIN = 35, UMAX = 36, EQ = 37, NE = 38, LT = 39, LE = 40, GT = 41,
-        GE = 42, ULT = 43, ULE = 44, SELECT = 45, SEXT8 = 46, SEXT16 = 47, ZEXT8 = 48, ZEXT16 = 49, POPCOUNT = 50,
-        CLZ = 51, SQUARE = 52, MIN_TAG = 53, SELECT_TAG = 54, MUL_RSUB = 75, MUL_XOR = 78,
-        SHL_SUB = 79, SHL_RSUB = 80, SHL_AND = 81, SHL_OR = 82, SHL_XOR = 83, SHR_ADD = 84, SHR_SUB = 85,
-        SHR_RSUB = 86, SHR_AND = 87, SHR_OR = 88, SHR_XOR = 89, LSHR_ADD = 90, LSHR_SUB = 91, LSHR_RSUB = 92,
-        LSHR_AND = 93, LSHR_OR = 94, LSHR_XOR = 95;
+        MOVE = @move@, ADD = @add@, SUB = @sub@, MUL = @mul@, DIV = @div@, REM = @rem@, UDIV = @udiv@, UREM = @urem@, MULH = @mulh@, MUL_ADD = @mul_add@,
+        MUL_SUB = @mul_sub@, SHL_ADD = @shl_add@, SHL = @shl@, SHR = @shr@, LSHR = @lshr@, ROTL = @rotl@, AND = @and@, OR = @or@, XOR = @xor@, NOT = @not@,
+        NEG = @neg@, ABS = @abs@, MIN = @min@, MAX = @max@, UMIN = @umin@, UMAX = @umax@, EQ = @eq@, NE = @ne@, LT = @lt@, LE = @le@, GT = @gt@,
+        GE = @ge@, ULT = @ult@, ULE = @ule@, SELECT = @select@, SEXT8 = @sext8@, SEXT16 = @sext16@, ZEXT8 = @zext8@, ZEXT16 = @zext16@, POPCOUNT = @popcount@,
+        CLZ = @clz@, SQUARE = @square@, MIN_TAG = @min_tag@, SELECT_TAG = @select_tag@, MUL_RSUB = @mul_rsub@, MUL_XOR = @mul_xor@,
+        SHL_SUB = @shl_sub@, SHL_RSUB = @shl_rsub@, SHL_AND = @shl_and@, SHL_OR = @shl_or@, SHL_XOR = @shl_xor@, SHR_ADD = @shr_add@, SHR_SUB = @shr_sub@,
+        SHR_RSUB = @shr_rsub@, SHR_AND = @shr_and@, SHR_OR = @shr_or@, SHR_XOR = @shr_xor@, LSHR_ADD = @lshr_add@, LSHR_SUB = @lshr_sub@, LSHR_RSUB = @lshr_rsub@,
+        LSHR_AND = @lshr_and@, LSHR_OR = @lshr_or@, LSHR_XOR = @lshr_xor@;
     localparam HAS_PRODUCT = PRODUCT != 0 && (OPS[MUL] || OPS[MULH] || OPS[MUL_ADD] || OPS[MUL_SUB] || OPS[SQUARE] ||
         |OPS[MUL_XOR:MUL_RSUB]);
     localparam HAS_DIVISION = DIVISION != 0 && (OPS[DIV] || OPS[REM] || OPS[UDIV] || OPS[UREM]);

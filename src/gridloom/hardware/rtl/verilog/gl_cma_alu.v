@@ -12,8 +12,8 @@ module gl_cma_alu #(
     output wire [24:0] y
 );
     localparam [4:0]
-        ADD = 13, SUB = 14, MULT = 15, SL = 16, SR = 17, SRA = 18, SEL = 19, NOT = 21, AND = 22, OR = 23, XOR = 24,
-        EQL = 25, GT = 26, LT = 27;
+        ADD = @cma24.add@, SUB = @cma24.sub@, MULT = @cma24.mult@, SL = @cma24.sl@, SR = @cma24.sr@, SRA = @cma24.sra@, SEL = @cma24.sel@, NOT = @cma24.not@, AND = @cma24.and@, OR = @cma24.or@, XOR = @cma24.xor@,
+        EQL = @cma24.eql@, GT = @cma24.gt@, LT = @cma24.lt@;
     // All ops of the domain are below 32.
     localparam [31:0] HAS = OPS[31:0];
     localparam HAS_SHIFT = |HAS[SRA:SL];

@@ -8,9 +8,9 @@ module gl_controls #(
     output wire [9:0] controls
 );
     localparam [6:0]
-        ADD = 12, SUB = 13, MUL = 14, DIV = 15, UREM = 18, MULH = 19, MUL_SUB = 21, SHL_ADD = 22, SHL = 23, SHR = 24,
-        LSHR = 25, ROTL = 26, AND = 27, OR = 28, XOR = 29, MIN = 33, UMAX = 36, EQ = 37, ULE = 44, SQUARE = 52,
-        MUL_RSUB = 75, MUL_XOR = 78, SHL_SUB = 79, SHL_XOR = 83, SHR_ADD = 84, SHR_XOR = 89, LSHR_XOR = 95;
+        ADD = @add@, SUB = @sub@, MUL = @mul@, DIV = @div@, UREM = @urem@, MULH = @mulh@, MUL_SUB = @mul_sub@, SHL_ADD = @shl_add@, SHL = @shl@, SHR = @shr@,
+        LSHR = @lshr@, ROTL = @rotl@, AND = @and@, OR = @or@, XOR = @xor@, MIN = @min@, UMAX = @umax@, EQ = @eq@, ULE = @ule@, SQUARE = @square@,
+        MUL_RSUB = @mul_rsub@, MUL_XOR = @mul_xor@, SHL_SUB = @shl_sub@, SHL_XOR = @shl_xor@, SHR_ADD = @shr_add@, SHR_XOR = @shr_xor@, LSHR_XOR = @lshr_xor@;
     localparam HAS_LEFT = OPS[SHL] || OPS[ROTL] || OPS[SHL_ADD] || |OPS[SHL_XOR:SHL_SUB];
     localparam HAS_RIGHT = OPS[LSHR] || OPS[SHR] || |OPS[LSHR_XOR:SHR_ADD];
     wire [6:0] code = {{(7-OPCODE_BITS){1'b0}}, opcode};

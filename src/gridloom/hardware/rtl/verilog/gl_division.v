@@ -10,7 +10,7 @@ module gl_division #(
     input  wire [W-1:0] a, b,
     output wire [W-1:0] y
 );
-    localparam [6:0] DIV = 15, REM = 16, UDIV = 17, UREM = 18;
+    localparam [6:0] DIV = @div@, REM = @rem@, UDIV = @udiv@, UREM = @urem@;
     wire [6:0] code = {{(7-OPCODE_BITS){1'b0}}, opcode};
     wire is_signed = code == DIV || code == REM;
     wire wants_rest = code == REM || code == UREM;

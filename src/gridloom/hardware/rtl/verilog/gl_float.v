@@ -11,8 +11,8 @@ module gl_float #(
     input  wire [31:0] a, b, c,
     output wire [31:0] y
 );
-    localparam [6:0] FADD = 55, FSUB = 56, FMUL = 57, FNEG = 59, FLE = 65, FMUL_ADD = 67, INT_TO_FLOAT = 68,
-        FLOAT_TO_INT = 69, FGE = 72, FSQUARE = 73, FMUL_SUB = 74, FMUL_RSUB = 96;
+    localparam [6:0] FADD = @fadd@, FSUB = @fsub@, FMUL = @fmul@, FNEG = @fneg@, FLE = @fle@, FMUL_ADD = @fmul_add@, INT_TO_FLOAT = @int_to_float@,
+        FLOAT_TO_INT = @float_to_int@, FGE = @fge@, FSQUARE = @fsquare@, FMUL_SUB = @fmul_sub@, FMUL_RSUB = @fmul_rsub@;
     localparam FUSED = OPS[FMUL_ADD] || OPS[FMUL_SUB] || OPS[FMUL_RSUB];
     localparam HAS_PRODUCT = FUSED || OPS[FMUL] || OPS[FSQUARE];
     localparam HAS_SUM = FUSED || OPS[FADD] || OPS[FSUB] || OPS[INT_TO_FLOAT];

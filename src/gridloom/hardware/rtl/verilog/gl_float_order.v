@@ -8,8 +8,8 @@ module gl_float_order #(
     input  wire [31:0] a, b,
     output reg  [31:0] y
 );
-    localparam [6:0] FNEG = 59, FABS = 60, FMIN = 61, FMAX = 62, FEQ = 63, FLT = 64, FLE = 65, FLOAT_TO_INT = 69, FNE = 70,
-        FGT = 71, FGE = 72;
+    localparam [6:0] FNEG = @fneg@, FABS = @fabs@, FMIN = @fmin@, FMAX = @fmax@, FEQ = @feq@, FLT = @flt@, FLE = @fle@, FLOAT_TO_INT = @float_to_int@, FNE = @fne@,
+        FGT = @fgt@, FGE = @fge@;
     wire a_nan = &a[30:23] && |a[22:0];
     wire ordered = !(a_nan || (&b[30:23] && |b[22:0]));
     wire nothing = ~|a[30:0] && ~|b[30:0];

@@ -10,8 +10,8 @@ module gl_product #(
     input  wire [W-1:0] a, b, c,
     output wire [W-1:0] y
 );
-    localparam [6:0] MULH = 19, MUL_ADD = 20, MUL_SUB = 21, SQUARE = 52, MUL_RSUB = 75, MUL_AND = 76, MUL_OR = 77,
-        MUL_XOR = 78;
+    localparam [6:0] MULH = @mulh@, MUL_ADD = @mul_add@, MUL_SUB = @mul_sub@, SQUARE = @square@, MUL_RSUB = @mul_rsub@, MUL_AND = @mul_and@, MUL_OR = @mul_or@,
+        MUL_XOR = @mul_xor@;
     localparam FUSED = OPS[MUL_ADD] || OPS[MUL_SUB] || |OPS[MUL_XOR:MUL_RSUB];
     // The high half is half of the multiplier, so that it is there only for ops that read it.
     localparam P = OPS[MULH] ? 2 * W : W;

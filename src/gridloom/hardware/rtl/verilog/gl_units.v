@@ -22,8 +22,8 @@ module gl_units #(
     output wire [W-1:0] settled
 );
     // The opcodes of products and quotients.
-    localparam [127:0] PRODUCTS = (128'd1 << 14) | (128'd7 << 19) | (128'd1 << 52) | (128'd15 << 75);
-    localparam [127:0] QUOTIENTS = 128'd15 << 15;
+    localparam [127:0] PRODUCTS = @PRODUCTS@;
+    localparam [127:0] QUOTIENTS = @QUOTIENTS@;
     wire [127:0] one = 128'd1 << opcode;
     wire is_product = PRODUCT != 0 && !CMA && |(one & PRODUCTS & OPS);
     wire is_quotient = DIVISION != 0 && !CMA && |(one & QUOTIENTS & OPS);

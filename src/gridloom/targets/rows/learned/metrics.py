@@ -41,7 +41,8 @@ def metrics(judged: Sequence[JudgedWidth]) -> dict[str, Any]:
     Shares are rounded to four digits and None where they are over nothing. ``width_error`` is the mean error relative
     to the actual width.
 
-    >>> told = [Judged(actual=3, predicted=3), Judged(actual=4, predicted=None), Judged(actual=None, predicted=None)]
+    >>> widths = [(3, 3), (4, None), (None, None)]
+    >>> told = [JudgedWidth(actual=actual, predicted=predicted) for actual, predicted in widths]
     >>> figures = metrics(told)
     >>> figures["accuracy"], figures["recall"], figures["false_positive_rate"], figures["exact_width"]
     (0.6667, 0.5, 0.0, 1.0)
@@ -116,7 +117,7 @@ def calibration_error(judged: Sequence[JudgedWidth], bins: int = 10) -> float:
     The expected calibration error (Guo et al. 2017): bins are weighted by their graphs. 0 where no probability is
     known.
 
-    >>> calibration_error([Judged(actual=3, predicted=3, probability=0.75)])
+    >>> calibration_error([JudgedWidth(actual=3, predicted=3, probability=0.75)])
     0.25
     """
     rows = [(item.probability, item.actual is not None) for item in judged if item.probability is not None]

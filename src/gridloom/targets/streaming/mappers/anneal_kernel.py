@@ -53,7 +53,7 @@ def _may_sit(tables: Tables, n: int, t: int, tile: Int32s, other: int) -> bool:
 @borrowing
 def _entries_fit(tables: Tables, tile: Int32s, used: Int32s, at: Int32s) -> bool:
     """True when no tile has more variables or different ops than its memories hold. ``used`` is scratch."""
-    limit = tables.device[5]
+    limit = tables.device.instructions
     if limit >= 0 and at.shape[1] > limit:
         for t in range(at.shape[0]):
             if _ops_on(tables, t, at) > limit:
@@ -61,7 +61,7 @@ def _entries_fit(tables: Tables, tile: Int32s, used: Int32s, at: Int32s) -> bool
     used[:] = 0
     for n in range(len(tile)):
         used[tile[n]] += tables.entries[n]
-        if used[tile[n]] > tables.device[4]:
+        if used[tile[n]] > tables.device.memory:
             return False
     return True
 
@@ -106,7 +106,7 @@ def price_of(
     for n in range(len(issue)):
         late += issue[n]
     clashes = 0
-    if tables.device[2]:
+    if tables.device.strict:
         price[:] = 0
         over = waiting(tables, ii, tile, issue, count)
         if over:
@@ -175,7 +175,7 @@ def _move_group(tables: Tables, ii: int, n: int, tile: Int32s, spoke: Int32s, is
     Each node takes the spoke that it can have soonest there. Pinned nodes never move, nor does what shares their
     variables. After False the arrays may be half changed, and the caller restores them.
     """
-    t = _near(tables, n, tile, tables.device[0])
+    t = _near(tables, n, tile, tables.device.tiles)
     for m in range(len(tile)):
         if tables.pinned[m] != NONE and (m == n or (tables.group[n] != NONE and tables.group[m] == tables.group[n])):
             return False
@@ -204,7 +204,7 @@ def _propose(tables: Tables, ii: int, tile: Int32s, spoke: Int32s, issue: Int32s
     exchange with the node there), 20 % exchange two nodes, and 15 % exchange all that sits on two tiles up to three
     apart.
     """
-    count, tiles = len(tile), tables.device[0]
+    count, tiles = len(tile), tables.device.tiles
     kind = np.random.random()
     n = np.random.randint(count)
     if kind < 0.45:
@@ -259,7 +259,7 @@ def anneal(tables: Tables, ii: int, seed: int, cooling: Cooling, stop: Uint8s, t
     costs one schedule, at level strict one routing more. The same seed gives the same result, unless it is stopped.
     """
     np.random.seed(seed)
-    count, tiles = len(tile), tables.device[0]
+    count, tiles = len(tile), tables.device.tiles
     issue = np.empty(count, dtype=np.int32)
     at = np.empty((tiles, ii), dtype=np.int32)
     owner = np.empty((tiles * 4, ii), dtype=np.int32)

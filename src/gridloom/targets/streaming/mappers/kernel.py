@@ -71,7 +71,7 @@ def route(tables: Tables, ii: int, tile: Int32s, issue: Int32s, owner: Int32s, p
         start, end = tile[p], tile[tables.wire_target[w]]
         far = abs(end - start)
         sign = 1 if end > start else -1
-        ready = issue[p] + tables.device[1]
+        ready = issue[p] + tables.device.latency
         cost[0] = 0
         for k in range(1, far + 1):
             cost[k] = 1 << 60
@@ -121,14 +121,14 @@ def waiting(tables: Tables, ii: int, tile: Int32s, issue: Int32s, count: Int32s)
     A value waits on its reader's tile from its arrival to the issue of the last reader there. A wait of II cycles or
     more takes a register in every spoke, once for each whole II. 0 where the device has no limit.
     """
-    limit = tables.device[3]
+    limit = tables.device.delays
     if limit < 0:
         return 0
     count[:] = 0
     wires = len(tables.wire_source)
     for w in range(wires):
         p, n = tables.wire_source[w], tables.wire_target[w]
-        arrival = issue[p] + tables.device[1] + abs(tile[p] - tile[n])
+        arrival = issue[p] + tables.device.latency + abs(tile[p] - tile[n])
         end = issue[n] + ii * tables.wire_distance[w]
         # One value that waits for several readers on a tile is kept once, until the last of them. Wires are sorted.
         first, latest = True, end
@@ -188,7 +188,7 @@ def makespan(tables: Tables, issue: Int32s) -> int:
     last = 0
     for n in range(len(issue)):
         last = max(last, issue[n])
-    return int(last + tables.device[1])
+    return int(last + tables.device.latency)
 
 
 @borrowing
@@ -200,7 +200,7 @@ def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) 
     free[:] = tables.pinned[n] == NONE
     if tables.pinned[n] != NONE:
         free[tables.pinned[n]] = True
-    limit = tables.device[4]
+    limit = tables.device.memory
     if tables.entries[n] > 0:
         for t in range(len(free)):
             if used[t] + tables.entries[n] > limit:
@@ -209,9 +209,9 @@ def open_tiles(tables: Tables, n: int, tile: Int32s, used: Int32s, free: Bools) 
         t = tile[tables.conflict[e]]
         if t != NONE:
             free[t] = False
-    if tables.device[5] >= 0:
+    if tables.device.instructions >= 0:
         for t in range(len(free)):
-            if free[t] and instructions_on(tables, t, tile, n) > tables.device[5]:
+            if free[t] and instructions_on(tables, t, tile, n) > tables.device.instructions:
                 free[t] = False
     if tables.group[n] != NONE:
         for m in range(len(tile)):
@@ -286,7 +286,7 @@ def sample(
     fewest cycles are below ``best_cycles``.
     """
     np.random.seed(seed)
-    count, tiles = len(best_tile), tables.device[0]
+    count, tiles = len(best_tile), tables.device.tiles
     tile = np.empty(count, dtype=np.int32)
     spoke = np.empty(count, dtype=np.int32)
     issue = np.empty(count, dtype=np.int32)

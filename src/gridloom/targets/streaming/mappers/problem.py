@@ -29,6 +29,22 @@ from gridloom.errors import OptionError
 from gridloom.search.arrays import Int32s, csr_of_pairs
 
 
+class StreamingDevice(NamedTuple):
+    """The figures of the array that the kernels read; the scarcest tile counts for all of them."""
+
+    tiles: int
+    #: Cycles from issue to result.
+    latency: int
+    #: 1 at level strict, where a link carries one value per spoke, else 0.
+    strict: int
+    #: Delay registers per tile; -1: no limit.
+    delays: int
+    #: Memory entries per tile.
+    memory: int
+    #: Entries of the instruction RAM per tile; -1: no limit.
+    instructions: int
+
+
 class Tables(NamedTuple):
     """What the kernels read; rows are CSR (``*_at[n]`` to ``*_at[n + 1]``), and nodes are numbers of the problem."""
 
@@ -60,9 +76,7 @@ class Tables(NamedTuple):
     wire_distance: Int32s
     #: The number of a node's op: nodes with the same op share an entry of the instruction RAM.
     opcode: Int32s
-    #: [tiles, cycles from issue to result, 1 at level strict, delay registers per tile (-1: no limit), memory entries
-    #: per tile, entries of the instruction RAM (-1: no limit)].
-    device: Int32s
+    device: StreamingDevice
 
 
 @dataclass(frozen=True)
@@ -105,12 +119,12 @@ class SpokesProblem:
     @property
     def latency(self) -> int:
         """Cycles from issue to result."""
-        return int(self.tables.device[1])
+        return self.tables.device.latency
 
     @property
     def strict(self) -> bool:
         """True where a link carries one value per spoke."""
-        return bool(self.tables.device[2])
+        return bool(self.tables.device.strict)
 
     def name(self, node: int) -> str:
         """The id of a node of the problem."""
@@ -217,7 +231,7 @@ class _Build:
         cliques: tuple[tuple[str, tuple[int, ...]], ...],
         variables: dict[str, tuple[int, ...]],
     ) -> Tables:
-        """The arrays of the kernels, in the order of the fields of ``Tables``."""
+        """What the kernels read."""
         arcs = self._arcs(routed)
         count = len(self.nodes)
         conflicts: list[set[int]] = [set() for _ in range(count)]
@@ -226,18 +240,22 @@ class _Build:
                 conflicts[n].update(members)
         group, entries = _groups(count, variables)
         wires = sorted({(self._end(k, "source"), self._end(k, "target"), self.dfg.edges[k].distance) for k in routed})
-        columns = [
-            *_rows(count, [(target, source, *rest) for source, target, *rest in arcs], 4),
-            *_rows(count, arcs, 4),
-            *_rows(count, [(n, m) for n in range(count) for m in sorted(conflicts[n] - {n})], 1),
-            group,
-            entries,
-            np.full(count, -1, dtype=np.int32),
-            *(np.array([wire[k] for wire in wires], dtype=np.int32) for k in range(3)),
-            self._opcodes(),
-            self._device(),
-        ]
-        return Tables(*columns)
+        pred_at, pred, pred_lag, pred_distance, pred_far = _rows(
+            count, [(target, source, *rest) for source, target, *rest in arcs], 4
+        )
+        succ_at, succ, succ_lag, succ_distance, succ_far = _rows(count, arcs, 4)
+        conflict_at, conflict = _rows(count, [(n, m) for n in range(count) for m in sorted(conflicts[n] - {n})], 1)
+        wire_source, wire_target, wire_distance = (
+            np.array([wire[k] for wire in wires], dtype=np.int32) for k in range(3)
+        )
+        return Tables(
+            pred_at=pred_at, pred=pred, pred_lag=pred_lag, pred_distance=pred_distance, pred_far=pred_far,
+            succ_at=succ_at, succ=succ, succ_lag=succ_lag, succ_distance=succ_distance, succ_far=succ_far,
+            conflict_at=conflict_at, conflict=conflict, group=group, entries=entries,
+            pinned=np.full(count, -1, dtype=np.int32),
+            wire_source=wire_source, wire_target=wire_target, wire_distance=wire_distance,
+            opcode=self._opcodes(), device=self._device(),
+        )  # fmt: skip
 
     def _end(self, edge: int, which: str) -> int:
         return self.number[getattr(self.dfg.edges[edge], which)]
@@ -257,14 +275,17 @@ class _Build:
         number = {op: k for k, op in enumerate(dict.fromkeys(ops))}
         return np.array([number[op] for op in ops], dtype=np.int32)
 
-    def _device(self) -> Int32s:
-        """The figures of the array, as ``Tables.device`` describes them. The scarcest tile counts for all of them."""
-        arch = self.arch
-        strict = bool((arch.capacity[arch.kind == Kind.LINK] == 1).any())
-        delays = min((tile.delays for tile in arch.tiles if tile.delays is not None), default=-1)
-        memory = min(tile.buffer for tile in arch.tiles)
-        entries = min((tile.instructions for tile in arch.tiles if tile.instructions is not None), default=-1)
-        return np.array([len(arch.tiles), self.latency, strict, delays, memory, entries], dtype=np.int32)
+    def _device(self) -> StreamingDevice:
+        """The figures of the array."""
+        tiles = self.arch.tiles
+        return StreamingDevice(
+            tiles=len(tiles),
+            latency=self.latency,
+            strict=int((self.arch.capacity[self.arch.kind == Kind.LINK] == 1).any()),
+            delays=min((tile.delays for tile in tiles if tile.delays is not None), default=-1),
+            memory=min(tile.buffer for tile in tiles),
+            instructions=min((tile.instructions for tile in tiles if tile.instructions is not None), default=-1),
+        )
 
 
 def _groups(count: int, variables: dict[str, tuple[int, ...]]) -> tuple[Int32s, Int32s]:

@@ -54,7 +54,7 @@ def spokes_random(dfg: Dfg, arch: Arch, config: SpokesRandomConfig, budget: Budg
     floor = longest_path(problem)
     _draw(problem, 1, 0, 1, np.zeros(1, dtype=np.uint8), ENDLESS)
     clock.prepared()
-    tight = problem.strict or bool(problem.tables.device[3] >= 0)
+    tight = problem.strict or problem.tables.device.delays >= 0
 
     def attempt(ii: int, best: Best, turn: int) -> bool:
         """Draw one batch at an II; True when the best placement is at the bound on the cycles."""

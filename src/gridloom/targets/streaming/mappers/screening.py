@@ -137,7 +137,7 @@ def _crowds(problem: SpokesProblem) -> Failure | None:
                 bound=f"{problem.tiles}",
                 levers=(f"{len(members)} tiles", "streams from a common node"),
             )
-    room = int(problem.tables.device[4])
+    room = problem.tables.device.memory
     largest = int(problem.tables.entries.max(initial=0))
     total = int(problem.tables.entries.sum())
     if largest > room or total > room * problem.tiles:
@@ -192,7 +192,7 @@ class _Assignment:
         )
         self.ii = ii
         self.room = [ii] * problem.tiles
-        self.memory = [int(tables.device[4])] * problem.tiles
+        self.memory = [tables.device.memory] * problem.tiles
         self.place: dict[int, int] = {}
         self.steps = 0
 
@@ -225,7 +225,7 @@ class _Assignment:
 
     def _instructions_fit(self, unit: int, tile: int) -> bool:
         """True when the ops of a unit fit the instruction RAM of a tile beside those that are there."""
-        limit, opcode = int(self.problem.tables.device[5]), self.problem.tables.opcode
+        limit, opcode = self.problem.tables.device.instructions, self.problem.tables.opcode
         if limit < 0:
             return True
         units = [unit, *(other for other, t in self.place.items() if t == tile)]

@@ -137,8 +137,8 @@ def _tie(tables: Tables, ii: int, boards: Boards, b: int, n: int) -> None:
     for m in range(len(tables.group)):
         if tables.group[m] == tables.group[n] and m != n and boards.tile[b, m] != NONE:
             home = boards.tile[b, m]
-    for t in range(tables.device[0]):
-        full = tables.entries[n] > 0 and boards.used[b, t] + tables.entries[n] > tables.device[4]
+    for t in range(tables.device.tiles):
+        full = tables.entries[n] > 0 and boards.used[b, t] + tables.entries[n] > tables.device.memory
         if full or (home != NONE and t != home):
             boards.mask[b, t * ii : t * ii + ii] = False
 
@@ -152,7 +152,7 @@ def _hurry(tables: Tables, rules: BoardRules, boards: Boards, b: int, n: int) ->
     if not hurried:
         return
     ii, tile, issue = rules.ii, boards.tile[b], boards.issue[b]
-    for t in range(tables.device[0]):
+    for t in range(tables.device.tiles):
         due = arrival(tables, ii, n, t, tile, issue)
         last = deadline(tables, ii, n, t, tile, issue)
         for s in range(ii):
@@ -187,7 +187,7 @@ def _reschedule(tables: Tables, tail: Ints, rules: BoardRules, boards: Boards, b
             for n in range(count):
                 if tile[n] != NONE:
                     issue[n] = scratch[n]
-                    boards.ready[b, n] = scratch[n] + tables.device[1]
+                    boards.ready[b, n] = scratch[n] + tables.device.latency
                     last = max(last, boards.ready[b, n])
                     bound = max(bound, scratch[n] + tail[n])
             boards.cycles[b] = last
@@ -218,7 +218,7 @@ def _put_all(
     tile, spoke, issue, ready, slots = boards.tile, boards.spoke, boards.issue, boards.ready, boards.slots
     vacant, used, load, cycles, bound = boards.vacant, boards.used, boards.load, boards.cycles, boards.bound
     pred_at, pred, lag, back, far = tables.pred_at, tables.pred, tables.pred_lag, tables.pred_distance, tables.pred_far
-    entries, ii, latency, reward = tables.entries, rules.ii, tables.device[1], boards.reward
+    entries, ii, latency, reward = tables.entries, rules.ii, tables.device.latency, boards.reward
     scratch = np.empty(tile.shape[1], dtype=np.int32)
     for b in range(len(chosen)):
         if not chosen[b]:
@@ -405,7 +405,7 @@ def _rank_all(
     readers' other operands, distance to the first node (or the middle of the array), and the slot itself, which makes
     keys unique. Each part is cut off at the width of its digits.
     """
-    most, ii, tiles, latency = actions.shape[1], rules.ii, tables.device[0], tables.device[1]
+    most, ii, tiles, latency = actions.shape[1], rules.ii, tables.device.tiles, tables.device.latency
     tile, issue, mask, over, order, node = (
         boards.tile,
         boards.issue,
@@ -474,7 +474,7 @@ def _describe_all(
     the operands and (14) whether one is here, (15) distance to conflicting nodes, (16) whether it ranks first, (17) its
     rank. Distances and cycles are divided by typical sizes.
     """
-    ii, latency, tiles = rules.ii, tables.device[1], tables.device[0]
+    ii, latency, tiles = rules.ii, tables.device.latency, tables.device.tiles
     tile, load, slots, bounds, node = boards.tile, boards.load, boards.slots, boards.bound, boards.node
     dues, longests, fars = ranked.due, ranked.longest, ranked.far
     pred_at, pred, conflict_at, conflict = tables.pred_at, tables.pred, tables.conflict_at, tables.conflict

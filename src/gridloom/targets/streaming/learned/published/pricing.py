@@ -36,7 +36,7 @@ def prices(batch: BoardBatch) -> NDArray[np.float32]:
 
 def _instructions_fit(problem: SpokesProblem, tile: Int32s) -> bool:
     """True when no tile has more different ops than entries of its instruction RAM."""
-    limit = int(problem.tables.device[5])
+    limit = problem.tables.device.instructions
     if limit < 0:
         return True
     pairs = np.unique(np.stack([tile, problem.tables.opcode]), axis=1)

@@ -121,10 +121,10 @@ def open_for(tables: Tables, board: SlotBoard, n: int, free: Bools) -> int:
 @borrowing
 def _fitting(tables: Tables, board: SlotBoard, n: int, free: Bools) -> int:
     """Mark the tiles with a free slot, and room for the variables and the op of node n; returns how many."""
-    count, limit = 0, tables.device[5]
+    count, limit = 0, tables.device.instructions
     for t in range(len(free)):
         free[t] = not board.closed[n, t] and board.load[t] < board.at.shape[1]
-        if tables.entries[n] > 0 and board.used[t] + tables.entries[n] > tables.device[4]:
+        if tables.entries[n] > 0 and board.used[t] + tables.entries[n] > tables.device.memory:
             free[t] = False
         if free[t] and limit >= 0 and board.load[t] >= limit and instructions_on(tables, t, board.tile, n) > limit:
             free[t] = False
@@ -142,7 +142,7 @@ def _taken(here: int, p: int) -> int:
 def _sweep_links(tables: Tables, ii: int, board: SlotBoard, p: int, cost: Int32s) -> None:
     """``cost[t]``: links with another value on the best way without detours from the tile of node p to tile t."""
     start, tiles = board.tile[p], len(cost)
-    ready = board.issue[p] + tables.device[1]
+    ready = board.issue[p] + tables.device.latency
     cost[start] = 0
     for sign in (-1, 1):
         k = 1
@@ -161,7 +161,7 @@ def _sweep_links(tables: Tables, ii: int, board: SlotBoard, p: int, cost: Int32s
 def _wait(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, e: int, t: int, now: int) -> int:
     """Cycles that the operand of edge e waits on tile t for node n to issue; a start's whole IIs do not count."""
     p = tables.pred[e]
-    wait = now + ii * tables.pred_distance[e] - board.issue[p] - tables.device[1] - abs(board.tile[p] - t)
+    wait = now + ii * tables.pred_distance[e] - board.issue[p] - tables.device.latency - abs(board.tile[p] - t)
     if graph.starts[p] and tables.pred_distance[e] == 0 and _first_reader(tables, board, p, n):
         return int(wait % ii)
     return int(wait)
@@ -179,7 +179,7 @@ def _first_reader(tables: Tables, board: SlotBoard, p: int, n: int) -> bool:
 @borrowing
 def _missing(tables: Tables, ii: int, board: SlotBoard, t: int, arrival_at: int, wait: int) -> int:
     """Registers that are missing on tile t for a value that waits there from a cycle on; 0 where there is no limit."""
-    limit = tables.device[3]
+    limit = tables.device.delays
     if limit < 0:
         return 0
     over, rounds, rest = 0, wait // ii, wait % ii
@@ -205,7 +205,7 @@ def _meetings(tables: Tables, graph: BoardGraph, board: SlotBoard, n: int, meet:
         for k in range(tables.pred_at[c], tables.pred_at[c + 1]):
             q = tables.pred[k]
             if q != n and board.tile[q] != NONE and not tables.pred_distance[k] and count < len(meet):
-                meet[count, 0], meet[count, 1] = board.tile[q], board.issue[q] + tables.device[1]
+                meet[count, 0], meet[count, 1] = board.tile[q], board.issue[q] + tables.device.latency
                 meet[count, 2] = graph.tail[c]
                 count += 1
     return count
@@ -234,10 +234,10 @@ def _per_tile(tables: Tables, ii: int, board: SlotBoard, n: int, s: BoardScratch
         p = tables.pred[e]
         if p == n or board.tile[p] == NONE or not tables.pred_far[e]:
             continue
-        if tables.device[2]:
+        if tables.device.strict:
             _sweep_links(tables, ii, board, p, s.cost)
         for t in range(tiles):
-            s.links[t] += s.cost[t] if tables.device[2] else 0
+            s.links[t] += s.cost[t] if tables.device.strict else 0
             s.away[t] += abs(board.tile[p] - t)
     for t in range(tiles):
         if s.free[t]:
@@ -262,7 +262,7 @@ def describe(
     nodes that may not share the tile, (20) distance to the middle of what is placed, (21) whether that is the first
     node, (22) how late the node is against the start of its slack, (23) a constant.
     """
-    tiles, latency, limit = len(s.free), tables.device[1], tables.device[3]
+    tiles, latency, limit = len(s.free), tables.device.latency, tables.device.delays
     legal[:] = False
     if open_for(tables, board, n, s.free) == 0:
         return 0
@@ -328,7 +328,7 @@ def describe(
             row[11] = board.load[t] / ii
             row[12] = 1.0 if board.load[t] == 0 else 0.0
             row[13] = (left + right) / (2.0 * ii)
-            row[14] = _exits(ii, board, t, now + latency, tiles) / 4.0 if tables.device[2] else 1.0
+            row[14] = _exits(ii, board, t, now + latency, tiles) / 4.0 if tables.device.strict else 1.0
             row[15] = 1.0 if board.at[t, (now + latency) % ii] == NONE else 0.0
             beside = 0
             for d in (-1, 1):
@@ -361,7 +361,7 @@ def survey(
     tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, tiles_weight: float, out: Floats
 ) -> None:
     """Describe the board as a whole for node n: progress, cost so far, how full it is, II, tiles, goal."""
-    count, sums, tiles = len(board.tile), board.sums, tables.device[0]
+    count, sums, tiles = len(board.tile), board.sums, tables.device.tiles
     out[0] = sums[PLACED] / count
     out[1] = (sums[BOUND] - graph.floor) / 12.0
     out[2] = min(16, sums[CLASHES]) / 8.0
@@ -371,7 +371,7 @@ def survey(
     out[6] = count / (tiles * ii)
     out[7] = tiles / 64.0
     out[8] = tiles_weight
-    out[9] = 1.0 if tables.device[2] else 0.0
+    out[9] = 1.0 if tables.device.strict else 0.0
 
 
 @borrowing
@@ -392,7 +392,7 @@ def put(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, sl
             board.waits[t, k] += rounds + (1 if (k - now + wait) % ii < rest else 0)
         sums[CLASHES] += _lay(tables, ii, board, p, t, s.cost)
         if tables.pred_distance[e] == 0 and graph.starts[p] and _first_reader(tables, board, p, n):
-            whole = now - board.issue[p] - tables.device[1] - abs(board.tile[p] - t)
+            whole = now - board.issue[p] - tables.device.latency - abs(board.tile[p] - t)
             board.issue[p] += whole // ii * ii
     board.tile[n], board.issue[n], board.at[t, spoke] = t, now, n
     for e in range(tables.succ_at[n], tables.succ_at[n + 1]):
@@ -403,7 +403,7 @@ def put(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, sl
     board.load[t] += 1
     board.used[t] += tables.entries[n]
     sums[PLACED] += 1
-    sums[CYCLES] = max(sums[CYCLES], now + tables.device[1])
+    sums[CYCLES] = max(sums[CYCLES], now + tables.device.latency)
     sums[BOUND] = max(sums[BOUND], now + graph.tail[n])
     for e in range(tables.conflict_at[n], tables.conflict_at[n + 1]):
         _close(board, tables.conflict[e], t)
@@ -421,12 +421,12 @@ def put(tables: Tables, graph: BoardGraph, ii: int, board: SlotBoard, n: int, sl
 @borrowing
 def _lay(tables: Tables, ii: int, board: SlotBoard, p: int, t: int, cost: Int32s) -> int:
     """Route the value of node p to tile t on the way with the fewest clashes; returns these. At level paper: 0."""
-    if not tables.device[2]:
+    if not tables.device.strict:
         return 0
     _sweep_links(tables, ii, board, p, cost)
     start = board.tile[p]
     sign = 1 if t > start else -1
-    ready = board.issue[p] + tables.device[1]
+    ready = board.issue[p] + tables.device.latency
     k, clashes = abs(t - start), cost[t]
     while k > 0:
         best, pick = 1 << 20, 1

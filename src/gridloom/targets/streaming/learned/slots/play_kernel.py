@@ -142,7 +142,7 @@ def _log_probability(logits: Floats, legal: Bools, pick: int) -> float:
 @kernel
 def new_board(tables: Tables, nodes: int, ii: int) -> SlotBoard:
     """Return an empty board; ``clear`` has to be called before it is used."""
-    tiles = tables.device[0]
+    tiles = tables.device.tiles
     return SlotBoard(
         np.empty(nodes, dtype=np.int32),
         np.empty(nodes, dtype=np.int32),
@@ -160,7 +160,7 @@ def new_board(tables: Tables, nodes: int, ii: int) -> SlotBoard:
 @kernel
 def new_scratch(tables: Tables) -> BoardScratch:
     """Return the arrays that describing and putting need."""
-    tiles = tables.device[0]
+    tiles = tables.device.tiles
     return BoardScratch(
         np.empty(tiles, dtype=np.bool_),
         np.empty(tiles, dtype=np.int32),
@@ -196,7 +196,7 @@ def play(
     """
     np.random.seed(seed)
     count = tile.shape[1]
-    slots = tables.device[0] * ii
+    slots = tables.device.tiles * ii
     board, scratch = new_board(tables, count, ii), new_scratch(tables)
     rows = np.zeros((slots, FEATURES), dtype=np.float32)
     legal = np.zeros(slots, dtype=np.bool_)

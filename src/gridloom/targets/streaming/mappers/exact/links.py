@@ -128,7 +128,7 @@ def _wait(
 
     Carried values are left out, so the constraint is necessary and not sufficient; ``placement`` checks the rest.
     """
-    tables, limit = problem.tables, int(problem.tables.device[3])
+    tables, limit = problem.tables, problem.tables.device.delays
     if limit < 0:
         return
     loads: list[list[Any]] = [[] for _ in range(problem.tiles)]

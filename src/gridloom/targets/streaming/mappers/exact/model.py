@@ -125,7 +125,7 @@ class _Build:
         for n in range(self.problem.size):
             if tables.group[n] >= 0 and tables.group[n] != n:
                 self.model.add(self.tile[n] == self.tile[int(tables.group[n])])
-        room = int(tables.device[4])
+        room = tables.device.memory
         if int(tables.entries.sum()) > room:
             owners = [n for n in range(self.problem.size) if tables.entries[n] > 0]
             for t in tiles:
@@ -135,7 +135,7 @@ class _Build:
     def ops_matter(self) -> bool:
         """True where a tile could have more different ops than its instruction RAM holds."""
         tables = self.problem.tables
-        limit, kinds = int(tables.device[5]), int(tables.opcode.max(initial=0)) + 1
+        limit, kinds = tables.device.instructions, int(tables.opcode.max(initial=0)) + 1
         return 0 <= limit < min(kinds, self.ii)
 
     def instruction_ram(self) -> None:
@@ -146,7 +146,7 @@ class _Build:
         for t in range(self.problem.tiles):
             check_clock(self.clock)
             present = [self.model.new_bool_var("") for _ in range(max(opcode) + 1)]
-            self.model.add(sum(present) <= int(self.problem.tables.device[5]))
+            self.model.add(sum(present) <= self.problem.tables.device.instructions)
             for n, op in enumerate(opcode):
                 self.model.add_implication(self.here[n][t], present[op])
 

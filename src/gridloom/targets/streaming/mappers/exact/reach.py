@@ -212,7 +212,7 @@ def has_matching(slots: list[int]) -> bool:
 
     Augmenting paths (Kuhn). At worst nodes times slots times nodes, in practice one look per node.
 
-    >>> matched([0b011, 0b010, 0b110]), matched([0b011, 0b010, 0b001])
+    >>> has_matching([0b011, 0b010, 0b110]), has_matching([0b011, 0b010, 0b001])
     (True, False)
     """
     owner: dict[int, int] = {}
