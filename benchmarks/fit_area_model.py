@@ -21,8 +21,7 @@ from gridloom.archs.spec import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, level_features
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.synthesis.area import FEATURES, Synthesis, features, fit
-from gridloom.hardware.synthesis.levels import unit_levels
+from gridloom.hardware.synthesis.area import FEATURES, Synthesis, features, fit, unit_levels
 
 
 def arrays() -> Iterator[tuple[str, int, bool]]:

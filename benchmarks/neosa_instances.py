@@ -20,8 +20,7 @@ import numpy as np
 from gridloom import registry
 from gridloom.archs.spec import build
 from gridloom.search.budget import Budget
-from gridloom.search.devices import on_gpu
-from gridloom.targets.grid.mappers.neosa import NeosaConfig, _Instances
+from gridloom.targets.grid.mappers.neosa import NeosaConfig, _Instances, on_gpu
 from gridloom.targets.grid.mappers.problem import build_problem
 
 

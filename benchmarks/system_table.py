@@ -22,8 +22,7 @@ import numpy as np
 
 from gridloom.errors import GridloomError
 from gridloom.flow.system.compile import compile_for_system
-from gridloom.flow.system.report import record
-from gridloom.flow.system.run import run_function_on_system
+from gridloom.flow.system.run import record, run_function_on_system
 
 FUNCTIONS = Path(__file__).resolve().parents[1] / "examples" / "functions"
 

@@ -1,4 +1,4 @@
-"""Names: a function is a verb, a record is a noun, and one name stands for one thing."""
+"""Names: a function is a verb, a record is a noun, one name stands for one thing, and few files are very small."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ NOT_PARTICIPLES = {"speed", "seed", "signed", "unsigned", "misplaced", "enabled"
 #: Private classes of one file each, which no other file can mean: what reads or writes one format, or one step of one
 #: algorithm.
 LOCAL_CLASSES = {"_Build", "_Call", "_Evolution", "_Individual", "_Layer", "_Reader", "_Scan", "_Writer"}
+#: A module of fewer lines is small; so many may be.
+SMALL = 60
+MOST_SMALL = 60
 
 
 def trees(package: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -43,6 +46,15 @@ def repeated_classes(package: Path) -> dict[str, list[str]]:
     return {name: files for name, files in found.items() if len(files) > 1}
 
 
+def small_files(package: Path) -> list[str]:
+    """Modules of fewer lines than ``SMALL``; `__init__.py` apart."""
+    return [
+        path.relative_to(package).as_posix()
+        for path in sorted(package.rglob("*.py"))
+        if path.name != "__init__.py" and len(path.read_text(encoding="utf-8").splitlines()) < SMALL
+    ]
+
+
 def test_public_functions_are_no_participles():
     assert participles(PACKAGE) == []
 
@@ -60,3 +72,14 @@ def test_participles_and_repeated_classes_are_found(tmp_path: Path):
     (tmp_path / "b.py").write_text("class Graph: ...\nclass Layout: ...\n")
     assert participles(tmp_path) == ["a.py: fitted"]
     assert repeated_classes(tmp_path) == {"Graph": ["a.py", "b.py"]}
+
+
+def test_few_files_are_small():
+    assert len(small_files(PACKAGE)) <= MOST_SMALL
+
+
+def test_small_files_are_found(tmp_path: Path):
+    (tmp_path / "__init__.py").write_text("\n")
+    (tmp_path / "small.py").write_text("pass\n" * (SMALL - 1))
+    (tmp_path / "large.py").write_text("pass\n" * SMALL)
+    assert small_files(tmp_path) == ["small.py"]

@@ -144,9 +144,7 @@ TARGET: Final = Target(
         },
     },
     readers={
-        "json": Reader(
-            "gridloom.frontend.graphs.json_graph:read", "graphs that gridloom wrote: *.json", endings=(".json",)
-        ),
+        "json": Reader("gridloom.dfg.json_format:read", "graphs that gridloom wrote: *.json", endings=(".json",)),
         "dot": Reader(
             "gridloom.frontend.graphs.dot:read",
             "Graphviz files of NeoSA, GenMap, CGRA-Bench, elastic_cgra_mapper: *.dot, *.gv",

@@ -11,7 +11,7 @@ from tests.dfg.graphs import dfgs
 from tests.json_schema import problems
 
 from gridloom.dfg import Dfg
-from gridloom.dfg.json_format import dumps, from_dict, loads, schema, to_dict
+from gridloom.dfg.json_format import dumps, from_dict, loads, read_document, schema, to_dict, write_document
 from gridloom.errors import DfgError
 
 SMALL: dict[str, Any] = {
@@ -127,3 +127,27 @@ def test_too_many_nodes_are_refused_before_they_are_looked_at(monkeypatch: pytes
     monkeypatch.setattr("gridloom.dfg.json_format.MAX_NODES", 1)
     with pytest.raises(DfgError, match=r"^graph: has 2 nodes; at most 1 are taken$"):
         from_dict(SMALL | {"nodes": ["not", "nodes"]})
+
+
+def test_each_row_of_a_list_has_a_line_and_the_text_is_json():
+    text = write_document({"name": "g", "nodes": [{"id": "a"}, {"id": "b"}], "edges": []})
+    assert text == '{\n  "name": "g",\n  "nodes": [\n    {"id": "a"},\n    {"id": "b"}\n  ],\n  "edges": [\n\n  ]\n}\n'
+    assert json.loads(text) == {"name": "g", "nodes": [{"id": "a"}, {"id": "b"}], "edges": []}
+
+
+def test_a_value_that_is_text_already_is_kept_as_it_is():
+    assert write_document({"dfg": {}}, {"dfg": '{ "x": 1 }'}) == '{\n  "dfg": { "x": 1 }\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "g.json: is not JSON: Expecting property name enclosed in double quotes at line 1, column 2"),
+        ("[" * 100_000, "g.json: is nested too deeply to be a graph"),
+        ("9" * 5000, "g.json: holds a number of more digits than any value has"),
+    ],
+)
+def test_a_text_that_is_no_document_is_refused(text: str, message: str):
+    with pytest.raises(DfgError) as refusal:
+        read_document(text, "g.json", "a graph", DfgError)
+    assert str(refusal.value) == message

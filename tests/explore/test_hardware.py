@@ -8,8 +8,7 @@ from gridloom.archs import build
 from gridloom.explore.hardware import LEVEL_FEATURES, OPS, cost, load_hardware_model
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.synthesis.area import FEATURES, Synthesis
-from gridloom.hardware.synthesis.levels import unit_levels
+from gridloom.hardware.synthesis.area import FEATURES, Synthesis, unit_levels
 from gridloom.hardware.synthesis.yosys import available
 
 

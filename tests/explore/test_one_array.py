@@ -10,7 +10,7 @@ from gridloom.errors import OptionError
 from gridloom.explore import parse_space
 from gridloom.explore.buffers import Buffers
 from gridloom.explore.merging import Merged
-from gridloom.explore.one_array import find_array
+from gridloom.explore.search import find_array
 from gridloom.explore.sharing import Shared, restrict_feature
 from gridloom.run import ExecutorSpec, Store
 

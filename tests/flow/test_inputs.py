@@ -52,16 +52,16 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def clang_runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that clang was run for."""
-    from gridloom.frontend.c.llvm import modules
+    from gridloom.frontend.c.llvm import reader
 
     seen: list[Path] = []
-    compile_to_ir = modules.compile_to_ir
+    compile_to_ir = reader.compile_to_ir
 
     def counted(path: Path) -> str:
         seen.append(path)
         return compile_to_ir(path)
 
-    monkeypatch.setattr(modules, "compile_to_ir", counted)
+    monkeypatch.setattr(reader, "compile_to_ir", counted)
     return seen
 
 

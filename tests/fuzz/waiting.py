@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.hardware.coverage import Coverage, cover
 from tests.random_cases import KEPT, candidates, loop_graph
 
 from gridloom.archs import build
@@ -29,7 +30,6 @@ from gridloom.dfg.ops import OP_TABLE
 from gridloom.flow.hardware import cosimulate_mapping
 from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.cosimulation import Bench
-from gridloom.hardware.coverage import Coverage, cover
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.mapping import Mapping

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests import hand_mappings
+from tests.hardware.coverage import cover
 from tests.random_cases import legal_mappings
 
 from gridloom.flow.hardware import hardware_for
 from gridloom.hardware.bitstream.encode import encode
-from gridloom.hardware.coverage import cover
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.mapping.configuration import configure
 

@@ -147,7 +147,7 @@ def test_planted_fault_reaches_every_caller_and_is_gone_afterwards():
 #: What the judges of programs run of the model besides.
 PROGRAMS = tuple(
     f"targets.streaming.program.model.{name}"
-    for name in ("Program.branched", "Program.into", "branched", "flow_order", "taken")
+    for name in ("Program.branched", "Program.into", "has_branch", "flow_order", "taken")
 )
 
 

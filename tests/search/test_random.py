@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridloom.jit import kernel
-from gridloom.search.random import random_below, random_remainder, random_state, random_unit, random_word
+from gridloom.search.random import random_below, random_state, random_unit, random_word
 
 
 @kernel
@@ -18,8 +18,6 @@ def ranges(seed, count):
     least, most, unit = 1000, -1, 0.0
     for _ in range(count):
         drawn = random_below(state, 7)
-        least, most = min(least, drawn), max(most, drawn)
-        drawn = random_remainder(state, 7)
         least, most = min(least, drawn), max(most, drawn)
         unit = max(unit, random_unit(state))
     return least, most, unit

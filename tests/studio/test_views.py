@@ -13,7 +13,7 @@ from gridloom.archs import build
 from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.errors import OptionError
 from gridloom.sim.trace.clocked import ClockedTrace
-from gridloom.studio import page, share
+from gridloom.studio import page
 from gridloom.studio.searches.forms import GALLERY, mapper_forms
 from gridloom.studio.views.explain import explanation
 from gridloom.studio.views.exports import run_as_perfetto, run_as_vcd
@@ -31,7 +31,7 @@ def test_every_kind_of_array_has_a_scene_a_run_and_an_explanation(name: str) -> 
     told = head(run)
     assert json.dumps(scene) and json.dumps(told) and explanation(one)["verdict"]
     assert told["kind"] == ("tokens" if one.mapping.arch.style == "elastic" else "clocked")
-    assert len(share.shared_page(scene, explanation(one), run, one.text)) > 10_000
+    assert len(page.shared_page(scene, explanation(one), run, one.text)) > 10_000
 
 
 def test_words_are_the_traces_own() -> None:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gridloom import registry
 from gridloom.archs.model import Arch, ArchBuilder
@@ -284,3 +284,22 @@ def check_size(rows: int, cols: int, limit: int = 128) -> None:
     for key, value in (("rows", rows), ("cols", cols)):
         if not 1 <= value <= limit:
             raise ArchError(f"{key}: expected 1 to {limit}, found {value}")
+
+
+#: The least and the largest SIMD width in bits: one element of a graph, and 128 of them. A tile with a SIMD unit
+#: computes with several words at a time, one per SIMD lane; all lanes do the same in every cycle.
+WIDTHS: Final = (32, 4096)
+
+
+def check_simd(simd: int | None, key: str = "simd") -> int | None:
+    """Return a SIMD width that elements of 8, 16, 32 or 64 bits can share; ArchError for any other number.
+
+    None stands for a single lane.
+
+    >>> check_simd(512)
+    512
+    """
+    low, high = WIDTHS
+    if simd is not None and (not low <= simd <= high or simd & simd - 1):
+        raise ArchError(f"{key}: expected a power of two from {low} to {high}, found {simd}")
+    return simd

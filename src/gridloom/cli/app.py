@@ -19,10 +19,9 @@ from gridloom._version import __version__
 from gridloom.cli.commands.bench_command import bench
 from gridloom.cli.commands.check_commands import check, simulate
 from gridloom.cli.commands.compile_command import compile_source
-from gridloom.cli.commands.doctor_command import doctor
 from gridloom.cli.commands.estimate_command import estimate
 from gridloom.cli.commands.explore_command import explore
-from gridloom.cli.commands.list_command import list_names
+from gridloom.cli.commands.list_commands import doctor, list_names
 from gridloom.cli.commands.map_command import map_source
 from gridloom.cli.commands.model_commands import evaluate, train
 from gridloom.cli.commands.partition_command import partition
@@ -31,8 +30,8 @@ from gridloom.cli.commands.show_command import show
 from gridloom.cli.commands.studio_command import studio
 from gridloom.cli.commands.synth_command import synth
 from gridloom.cli.commands.system_command import system
+from gridloom.cli.entry import use_no_plugins
 from gridloom.cli.options import Quiet
-from gridloom.cli.plugin_switch import use_no_plugins
 from gridloom.limits import check_numbers
 
 

@@ -3,6 +3,8 @@
 The statuses are 0 for done, 1 when the command worked but the answer is no (no mapping, an illegal mapping, a worse
 result), 2 for a mistake in the input, 70 for a mistake of ours, 130 for Ctrl-C. Results go to standard output,
 everything else to standard error, so that output can be piped.
+
+``GRIDLOOM_PLUGINS=off`` and ``--no-plugins`` switch plug-ins off for one command.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import typer
 
-from gridloom.errors import GridloomError
+from gridloom import plugins
+from gridloom.errors import GridloomError, OptionError
 
 DONE: Final = 0
 NOT_FOUND: Final = 1
@@ -36,7 +40,6 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     """
     from gridloom.cli.app import app
     from gridloom.cli.completion import join_bash_words
-    from gridloom.cli.plugin_switch import use_plugins
 
     join_bash_words(os.environ)
     for stream in (sys.stdout, sys.stderr):
@@ -110,3 +113,35 @@ def _internal(error: Exception) -> int:
         file=sys.stderr,
     )
     return INTERNAL
+
+
+VARIABLE: Final = "GRIDLOOM_PLUGINS"
+
+
+@contextmanager
+def use_plugins(environment: Mapping[str, str]) -> Iterator[None]:
+    """Use plug-ins as the environment says, and report refusals as notes, for the length of a command.
+
+    OptionError for a value of the variable that is neither on nor off.
+    """
+    from gridloom.cli.progress import note
+
+    asked = environment.get(VARIABLE, "")
+    if asked not in ("", "on", "off"):
+        raise OptionError(f"expected on or off, found {asked!r}", where=VARIABLE)
+    before = plugins.is_enabled()
+    plugins.report_to(lambda text: note(one_line(text)))
+    if asked == "off":
+        plugins.switch(False)
+    try:
+        yield
+    finally:
+        # Tests run several commands in one process.
+        plugins.switch(before)
+        plugins.report_to(None)
+
+
+def use_no_plugins(context: typer.Context, wanted: bool) -> None:
+    """The callback of ``--no-plugins``; the switch is put back when the command has ended."""
+    if wanted and not context.resilient_parsing:
+        plugins.switch(False)

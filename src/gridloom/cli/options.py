@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from gridloom.cli.completion import offer_mappers, offer_names, offer_sources
-from gridloom.cli.quiet import be_quiet
+from gridloom.cli.progress import be_quiet
 
 # -- data of a function ------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 On a terminal a line appears after two seconds, and at once when kernels are compiled. Elsewhere only compilation is
 told, in one line: it happens once per machine, and nothing else explains why the first command takes so long.
+
+``--quiet`` silences progress and notes.
 """
 
 from __future__ import annotations
@@ -15,11 +17,44 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gridloom.cli.quiet import is_quiet, shows_progress
+import typer
 
 if TYPE_CHECKING:
     from gridloom.run import RunProgress as RunProgress
     from gridloom.search.budget import Progress as SearchProgress
+
+
+@dataclass
+class _Manner:
+    """How the process talks; there is one, since there is one standard error."""
+
+    quiet: bool = False
+
+
+_MANNER = _Manner()
+
+
+def is_quiet() -> bool:
+    """True while a command runs that was asked to be quiet."""
+    return _MANNER.quiet
+
+
+def shows_progress() -> bool:
+    """True where someone can see progress on standard error and has not asked for silence."""
+    return not _MANNER.quiet and sys.stderr.isatty()
+
+
+def be_quiet(context: typer.Context, wanted: bool) -> None:
+    """The callback of the option: no progress and no notes until the command has ended."""
+    if wanted:
+        _MANNER.quiet = True
+        context.call_on_close(_talk_again)
+
+
+def _talk_again() -> None:
+    """End the silence, when the command has ended: tests run several commands in one process."""
+    _MANNER.quiet = False
+
 
 #: Shorter waits need no explanation.
 PATIENCE = 2.0

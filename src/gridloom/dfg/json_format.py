@@ -7,13 +7,49 @@ package uses, so that a field stands in one place; its errors come back as one m
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
-from gridloom.dfg.json_text import read_document, write_document
 from gridloom.dfg.model import Dfg, Edge, MemoryArray, Node
-from gridloom.errors import DfgError
+from gridloom.errors import DfgError, GridloomError
+from gridloom.text_file import read_text
+
+
+def write_document(data: Mapping[str, Any], rendered: Mapping[str, str] | None = None) -> str:
+    """An object as JSON text, with each row of a list on a line of its own.
+
+    ``rendered`` holds the text of values that are JSON text already, by key.
+    """
+    texts = rendered or {}
+    parts = []
+    for key, value in data.items():
+        if isinstance(value, list):
+            rows = ",\n".join(f"    {json.dumps(row)}" for row in value)
+            parts.append(f"  {json.dumps(key)}: [\n{rows}\n  ]")
+        else:
+            parts.append(f"  {json.dumps(key)}: {texts.get(key) or json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def read_document(text: str, where: str, what: str, error: type[GridloomError]) -> Any:
+    """The value of a JSON text; raises ``error`` with the line and column where it is not one.
+
+    ``what`` says what the text should hold ("a graph"), for texts that are nested too deeply for it.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as fault:
+        place = f"line {fault.lineno}, column {fault.colno}"
+        raise error(f"is not JSON: {fault.msg} at {place}", where=where) from None
+    except RecursionError:
+        raise error(f"is nested too deeply to be {what}", where=where) from None
+    except ValueError:
+        # Python's own bound on the digits of an integer.
+        raise error("holds a number of more digits than any value has", where=where) from None
+
 
 FORMAT: Final = "gridloom-dfg"
 VERSION: Final = 1
@@ -76,6 +112,11 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
 def dumps(dfg: Dfg) -> str:
     """A Dfg as JSON text, with one node or edge per line."""
     return write_document(to_dict(dfg))
+
+
+def read(path: Path) -> Dfg:
+    """The graph of a JSON file."""
+    return loads(read_text(path), str(path))
 
 
 def loads(text: str, where: str = "graph") -> Dfg:

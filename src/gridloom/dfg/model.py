@@ -53,7 +53,7 @@ class Node:
     #: Tensor graphs: cycles that a firing keeps its unit busy.
     work: int = 1
     #: Tensor graphs: the parameters of the operation, ``key=value;key=value``
-    #: (:mod:`gridloom.targets.dataflow.program.values`).
+    #: (:mod:`gridloom.targets.dataflow.program.parameters`).
     how: str | None = None
 
 

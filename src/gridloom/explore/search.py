@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 from gridloom import plugins
 from gridloom.errors import MissingExtra, install_hint
+from gridloom.explore.buffers import Buffers, find_buffers
+from gridloom.explore.merging import Merged, find_merged_array
 from gridloom.explore.points import (
     ArrayCandidate,
     Evaluated,
@@ -32,6 +34,7 @@ from gridloom.explore.points import (
     jobs_of,
     probability,
 )
+from gridloom.explore.sharing import VariantMapper
 from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
 from gridloom.run import ExecutorSpec, Job, RunProgress, Store, StoreError, WorkerPool, run_stored
@@ -249,7 +252,7 @@ def _optimised(explorer: _Explorer) -> None:
         for trial, one in zip(trials, finished):
             # A figure that is missing is infinitely far from its limit; the sampler gets a finite number in its place.
             trial.set_user_attr("excess", [min(value, _WORST) for value in one.excess])
-            study.tell(trial, [_told(space, name, one) for name in space.objectives])
+            study.tell(trial, [_told(name, one) for name in space.objectives])
     explorer.points = _first_of_each(explorer.points)
 
 
@@ -284,7 +287,7 @@ def _study(space: Space) -> tuple[Any, dict[str, Any]]:
     return optuna.create_study(directions=directions, sampler=sampler), distributions
 
 
-def _told(space: Space, name: str, one: Evaluated) -> float:
+def _told(name: str, one: Evaluated) -> float:
     """Return a figure as the optimiser is told it: the worst possible where the point has none."""
     value = one.figures.get(name)
     return value if value is not None else (-_WORST if OBJECTIVES[name] else _WORST)
@@ -340,3 +343,24 @@ def _row(value: Any, error: Any, job: Job[Any]) -> Mapping[str, Any]:
     """Return a row with its cell; the record of a failure where the job broke down."""
     named = {"cell": {"source": job.argument["source"], "arch": job.argument["arch"], "seed": job.argument["seed"]}}
     return {**named, **(value if value is not None else broken_record(error, job.argument["seed"]))}
+
+
+def find_array(
+    space: Space,
+    *,
+    folder: Path | None = None,
+    named: Sequence[str] = (),
+    executor: ExecutorSpec = ExecutorSpec(),
+    store: Store | None = None,
+    resume: bool = False,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Buffers | Merged:
+    """Search for what ``space.find`` names and return it.
+
+    With a store, a search that was killed and is resumed repeats the same steps from the stored rows and continues.
+    """
+    check_resumable(store, resume)
+    sources = expand_kernels(space.kernels, folder, named)
+    with open_store(store) as rows, kept_open(executor, space) as site:
+        mapper = VariantMapper(space, sources, rows, site, tell)
+        return find_buffers(space, mapper) if space.find == "buffers" else find_merged_array(space, mapper)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from gridloom.archs.model import Arch
-from gridloom.errors import DfgError, OptionError
+from gridloom.dfg.interpreter import interpret, random_stimulus
+from gridloom.dfg.model import Dfg
+from gridloom.errors import DfgError, OptionError, SimulationError
 from gridloom.flow.loops.alternatives import Alternative
 from gridloom.flow.result import Result
-from gridloom.flow.source.split import SplitReference
+from gridloom.flow.source.comparison import NoReference, Reference, SourceComparison
 from gridloom.transform.lanes import split_over_lanes
 
 
@@ -42,3 +46,44 @@ def told_of_split(result: Result) -> Result:
         return result
     simd = {**result.metrics["simd"], "split": True, "split_refused": None}
     return replace(result, metrics={**result.metrics, "simd": simd})
+
+
+#: Iterations of each lane that are compared.
+_ITERATIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReference:
+    """The source of a ``whole`` graph; the graph to compare is what each of so many ``lanes`` runs of it."""
+
+    reference: Reference
+    whole: Dfg
+    lanes: int
+
+    def compare(self, dfg: Dfg, seed: int) -> SourceComparison:
+        """Compare the whole graph with its source, and all lanes together with the whole graph."""
+        compared = self.reference.compare(self.whole, seed)
+        if compared.findings or not compared.runs:
+            return compared
+        try:
+            finding = self._difference(dfg, seed)
+        except SimulationError as error:
+            return SourceComparison(reason=str(error))
+        return replace(compared, findings=(finding,) if finding else ())
+
+    def unrolled(self, copies: int) -> NoReference:
+        """Such graphs are not unrolled."""
+        return NoReference("the graph was unrolled after it was split over lanes")
+
+    def _difference(self, dfg: Dfg, seed: int) -> str:
+        """The first output or live-out in which the lanes differ from the whole; "" where they differ in none."""
+        given = random_stimulus(self.whole, _ITERATIONS * self.lanes, seed)
+        wanted = interpret(self.whole, given)
+        for lane in range(self.lanes):
+            streams = {name: words[lane :: self.lanes] for name, words in given.streams.items()}
+            found = interpret(dfg, replace(given, iterations=_ITERATIONS, streams=streams))
+            for name, words in found.outputs.items():
+                if not np.array_equal(words, wanted.outputs[name][lane :: self.lanes]):
+                    return f"output {name} of lane {lane} is not what the loop puts out in its iterations"
+        last = [name for name, word in found.liveouts.items() if word != wanted.liveouts[name]]
+        return f"live-out {last[0]} of the last lane is not that of the loop" if last else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -63,3 +64,16 @@ class Request:
         check_numbers({name: getattr(self, name) for name in _NUMBERS})
         if self.place is not None and self.init is not None:
             raise OptionError("--place fixes every node, --init is only a start; give one of them")
+
+
+def write_command(source: object, arch: object, options: Iterable[tuple[str, Any]]) -> str:
+    """The ``gridloom map`` command with these options in their order; those that are None or False are left out.
+
+    >>> write_command("kernel:fir", "mesh:4x4", [("ii", None), ("time_limit", 2), ("prove", True)])
+    'gridloom map kernel:fir --arch mesh:4x4 --time-limit 2 --prove'
+    """
+    words = ["gridloom", "map", str(source), "--arch", str(arch)]
+    for name, value in options:
+        if value is not None and value is not False:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join(words)

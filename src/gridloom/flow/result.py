@@ -119,7 +119,7 @@ class Result:
         return f"<Result {self.status}: {what}{ii}>"
 
     def _repr_html_(self) -> str:
-        from gridloom.flow.display.notebook import result_html
+        from gridloom.flow.display.picture import result_html
 
         return result_html(self)
 

@@ -2,37 +2,44 @@
 
 ``run`` prepares the input (:mod:`gridloom.flow.inputs`) and hands the graph to ``map_graph``, which
 
-1. chooses the mapper and its configuration (:mod:`gridloom.flow.choice`),
+1. chooses the mapper and its configuration (:mod:`gridloom.flow.options`),
 2. counts: some graphs cannot fit, whatever a search would try (:mod:`gridloom.flow.bounds`),
 3. searches: the mapper schedules, places, routes and balances,
 4. confirms: ``verify`` and ``sim`` judge what the mapper returned (:mod:`gridloom.flow.confirmation`).
+
+Built-in mappers write their own provenance. A user's function or a plug-in may leave it out: ``sign_outcome`` completes
+the record, so that every saved mapping names what made it.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridloom import registry
+from gridloom._version import __version__
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.bounds import count_failure, lower_bound
-from gridloom.flow.choice import choose, make_config
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.inputs import prepare
 from gridloom.flow.lanes import split_alternatives, told_of_split
 from gridloom.flow.loops.alternatives import map_best
+from gridloom.flow.options import choose, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
-from gridloom.flow.signature import sign_outcome
 from gridloom.flow.source.comparison import Reference
 from gridloom.limits import MOST_SLOTS, reading_seconds
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.choice import MapperFunction, call_mapper, config_type, function_for, mapper_name
 from gridloom.search.compiling import report_compilation
+from gridloom.search.settings import changed_settings
+
+if TYPE_CHECKING:
+    from gridloom.search.budget import Budget
 
 
 def run(request: Request) -> Result:
@@ -149,3 +156,27 @@ def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg
     outcome = call_mapper(mapper, dfg, arch, config, budget)
     seconds = told[0] if told else time.perf_counter() - began
     return SearchOutcome(sign_outcome(outcome, mapper, config, budget, dfg, arch), seconds)
+
+
+def sign_outcome(
+    outcome: Any, mapper: str | MapperFunction, config: Any, budget: Budget, dfg: Dfg, arch: Arch
+) -> Mapping | Failure:
+    """Return the outcome of a mapper; a mapping has a complete provenance, which names a function that was given.
+
+    OptionError for an outcome that is neither a Mapping nor a Failure, and for a mapping of another graph or array: the
+    checks would confirm it, and it would answer another question.
+    """
+    if isinstance(outcome, Failure) or (isinstance(mapper, str) and not registry.is_added("mappers", mapper)):
+        kept: Mapping | Failure = outcome
+        return kept
+    name = mapper_name(mapper)
+    if not isinstance(outcome, Mapping):
+        raise OptionError(f"mapper {name!r} returned a {type(outcome).__name__}; expected a Mapping or a Failure")
+    if outcome.dfg is not dfg and outcome.dfg != dfg:
+        raise OptionError(f"mapper {name!r} returned a mapping of another graph, {outcome.dfg.name!r}")
+    if outcome.arch is not arch and outcome.arch.fingerprint != arch.fingerprint:
+        raise OptionError(f"mapper {name!r} returned a mapping onto another array, {outcome.arch.name!r}")
+    record = {"mapper": name, "config": changed_settings(config), "seed": budget.seed, "version": __version__}
+    # A function may have called another mapper, which has signed with its own name and settings.
+    told = {**record, **outcome.provenance} if isinstance(mapper, str) else {**outcome.provenance, **record}
+    return replace(outcome, provenance=told)

@@ -4,14 +4,18 @@ The kernel's filter (seccomp) leaves a process a short list of system calls. Bub
 without the files, the network and the processes of this machine. Either is enough to run native code of a file;
 without both, gridloom runs none and interprets the code instead. Limits on time, memory, files and processes hold in
 every case.
+
+``stop`` ends a process that a front end started: a compiler, a trial of a Python file.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
 import shutil
+import signal
 import struct
 import subprocess
 from collections.abc import Sequence
@@ -144,3 +148,17 @@ def confine_here() -> bool:
     if library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
         return False
     return bool(library.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) == 0)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process that still runs, and what it started; it must have been started with ``start_new_session``.
+
+    zig, for one, runs clang as a process of its own, which would go on without it.
+    """
+    if process.poll() is not None:
+        return
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()

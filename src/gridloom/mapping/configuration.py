@@ -195,7 +195,7 @@ class _Derivation:
                 row = self._select(before, from_cycle, resource, cycle, first=k == 0)
             kind = self.arch.kind[resource]
             if kind in (Kind.FU, Kind.LOAD, Kind.STORE):
-                self._move(edge.source, source, route.source_copy, hops, k, before)
+                self._move(edge.source, route.source_copy, hops, k, before)
         self.arrival[route.edge, route.copy] = row
 
     def _holds(self, previous: int, resource: int) -> bool:
@@ -251,7 +251,7 @@ class _Derivation:
         """An op's result may enter what a move's result may enter; the time is the op's, which the slot carries."""
         return self.graph.latencies(fu, 0, resource)
 
-    def _move(self, node: str, source: Instance, copy: int, hops: list[tuple[int, int]], k: int, row: int) -> None:
+    def _move(self, node: str, copy: int, hops: list[tuple[int, int]], k: int, row: int) -> None:
         """The issue slot of hop k, which reads ``row``."""
         resource, cycle = hops[k]
         arch = self.arch

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
 from gridloom.dfg import json_format as dfg_format
-from gridloom.dfg.json_text import read_document, write_document
+from gridloom.dfg.json_format import read_document, write_document
 from gridloom.errors import ArchError, DfgError, MappingError
 from gridloom.mapping.model import Instance, Mapping, Route
 

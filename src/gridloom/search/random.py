@@ -46,13 +46,6 @@ def random_below(state: RandomState, bound: int) -> int:
 
 
 @borrowing
-def random_remainder(state: RandomState, bound: int) -> int:
-    """A whole number from 0 to bound - 1, by the remainder of a division."""
-    drawn: Any = np.int64(random_word(state) % np.uint64(bound))
-    return drawn  # type: ignore[no-any-return]
-
-
-@borrowing
 def random_unit(state: RandomState) -> float:
     """A number from 0 to 1, 1 excluded."""
     drawn: float = np.float64(random_word(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -27,11 +26,12 @@ from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.files import kind_of, load_mapping
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.loops.listing import list_loops
+from gridloom.flow.request import write_command
 from gridloom.frontend.loops.source_name import split, with_file
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure
-from gridloom.studio import share
 from gridloom.studio.changes.edits import MappingChange, apply_change
+from gridloom.studio.page import shared_page
 from gridloom.studio.python_text import kernels
 from gridloom.studio.requests import ArrayAsked, FinishAsked, MapAsked, RowAsked, SearchLimits
 from gridloom.studio.searches.forms import GALLERY, mapper_forms
@@ -302,7 +302,7 @@ class Session:
         """A mapping with its run as one HTML file that opens offline."""
         one = self.mapping(key)
         kept = self.runs.find(run) if run is not None else None
-        return share.shared_page(self.scene(key), self.explanation(key), kept, one.text)
+        return shared_page(self.scene(key), self.explanation(key), kept, one.text)
 
     def export(self, key: str, form: str) -> tuple[str, str]:
         """A run for another tool: (text, file name); ``vcd`` or ``perfetto``."""
@@ -396,14 +396,14 @@ def command_of(asked: Mapping[str, Any]) -> str:
     """The command that asks the same on the command line; empty for what it cannot say."""
     if not isinstance(asked.get("arch"), str) or asked.get("pins"):
         return ""
-    words = ["gridloom", "map", str(asked["source"]), "--arch", str(asked["arch"])]
-    for name in ("mapper", "ii", "seed", "time_limit", "effort"):
-        value = asked.get(name)
-        if value is not None and (name, value) not in (("mapper", "auto"), ("seed", 0)):
-            words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
-    for key, value in (asked.get("settings") or {}).items():
-        words += ["--set", f"{key}={value}"]
-    return shlex.join(words)
+    given = [(name, asked.get(name)) for name in ("mapper", "ii", "seed", "time_limit", "effort")]
+    options = [
+        (name, f"{value:g}" if isinstance(value, float) else value)
+        for name, value in given
+        if (name, value) not in (("mapper", "auto"), ("seed", 0))
+    ]
+    options += [("set", f"{key}={value}") for key, value in (asked.get("settings") or {}).items()]
+    return write_command(asked["source"], asked["arch"], options)
 
 
 def _budget(asked: SearchLimits) -> Json:

@@ -2,7 +2,7 @@
 
 ``streams``   ports become memory accesses, for arrays that have memory units and no ports
 ``lanes``     one loop over the SIMD lanes of an array
-``assumed``   value ranges that the user states; ``counters``: counters of a loop
+``assumed``   value ranges that the user states, and counters of a loop
 
 ``flow/inputs.py`` decides by the traits of the array which passes run. A target declares its own passes as hooks.
 """

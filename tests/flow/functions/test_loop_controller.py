@@ -13,7 +13,7 @@ from gridloom.archs.described.text import yaml_text
 from gridloom.archs.described.writing import describe
 from gridloom.errors import ArchError, SimulationError
 from gridloom.flow.functions import files
-from gridloom.flow.functions.launching.controlled import ControlledLaunches
+from gridloom.flow.functions.launching.launcher import ControlledLaunches
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

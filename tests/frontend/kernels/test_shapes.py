@@ -10,10 +10,10 @@ import networkx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.frontend.kernels.catalog import kernels, markdown_table
 
 from gridloom.dfg import Dfg, recurrence_mii
 from gridloom.frontend.kernels import placed_nodes
-from gridloom.frontend.kernels.catalog import kernels, markdown_table
 from gridloom.frontend.kernels.kmeans import KMEANS
 from gridloom.frontend.kernels.linear_algebra import CONVOLUTION, MATMUL, MATMUL_ADD, SYSTOLIC_MATMUL
 from gridloom.frontend.kernels.loops import CRC32
@@ -162,7 +162,7 @@ def test_a_seed_gives_the_same_graph(kernel: object) -> None:
 
 def test_the_document_holds_the_table() -> None:
     assert markdown_table() in DOCUMENT.read_text(encoding="utf-8"), (
-        "docs/kernels.md is not what gridloom.frontend.kernels.catalog.markdown_table() gives"
+        "docs/kernels.md is not what tests.frontend.kernels.catalog.markdown_table() gives"
     )
 
 

@@ -13,8 +13,7 @@ from tests.frontend.mlir.data import EXAMPLES, arguments, sizes
 
 from gridloom.frontend.c import LoopReport, describe
 from gridloom.frontend.c.frontend import COptions, pick
-from gridloom.frontend.c.llvm.modules import module_of
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.c.llvm.reader import module_of, read_module
 from gridloom.frontend.mlir import compile_to_ir
 from gridloom.frontend.mlir.jit import execute
 from gridloom.frontend.mlir.source_text import functions_of, modernise_text

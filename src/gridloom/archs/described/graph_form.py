@@ -26,7 +26,7 @@ from gridloom.archs.described.keys import (
 )
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
 from gridloom.archs.parts.crossbars import MAX_HOPS
-from gridloom.archs.simd import WIDTHS, check_simd
+from gridloom.archs.spec import WIDTHS, check_simd
 from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from gridloom.archs.described.draft import ArrayDraft, Cell
 from gridloom.archs.described.keys import entries_at, flag_at, mapping_at, suggestion, word_at
 from gridloom.archs.described.places import places
-from gridloom.archs.parts.neighbours import neighbours
+from gridloom.archs.parts.grid import neighbours
 from gridloom.errors import ArchError
 
 Link = tuple[Cell, Cell]

@@ -1,7 +1,6 @@
 """Parts that families of several targets are built from.
 
 ``grid``        PEs with output registers and their links
-``neighbours``  which cells of a grid have a link, by topology
 ``files``       register files and their ports
 ``crossbars``   crossbars that pass a value over several links in one cycle
 

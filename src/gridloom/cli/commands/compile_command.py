@@ -107,10 +107,10 @@ def compile_source(
     if run is not None and out is not None:
         _write_arrays(out, run)
     if as_json:
-        print(json.dumps({**compiled_record(compiled), "run": None if run is None else run_record(compiled, run)}))
+        print(json.dumps({**compiled_record(compiled), "run": None if run is None else run_record(run)}))
     else:
         parts = [compiled_text(compiled), *([sizes_text(compiled)] if sizes else [])]
-        print("\n".join(parts if run is None else [*parts, run_text(compiled, run)]))
+        print("\n".join(parts if run is None else [*parts, run_text(run)]))
     if late is not None:
         # The mapping took its time and is legal: it is kept and printed before it is said why there is no run.
         raise late

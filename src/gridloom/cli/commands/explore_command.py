@@ -18,8 +18,7 @@ import typer
 
 from gridloom.cli.options import AsJson, Cluster, GraphFolder, Named, Processes, Quiet, Resume, StoreFile
 from gridloom.cli.outputs import check_folder, check_writable, write_and_tell
-from gridloom.cli.progress import PATIENCE, note
-from gridloom.cli.quiet import shows_progress
+from gridloom.cli.progress import PATIENCE, note, shows_progress
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def explore(
     The exit status is 1 when no array keeps every constraint.
     """
     from gridloom.explore import array_yaml, best_arrays, read_space, to_dict
-    from gridloom.explore.one_array import find_array
+    from gridloom.explore.search import find_array
     from gridloom.run import ExecutorSpec, Store
 
     if resume and store is None:

@@ -7,7 +7,6 @@ progress, Ctrl-C, files and words.
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -285,14 +284,11 @@ def command_line(request: Request) -> str:
     It names source, array, mapper, seed and everything that guides the search; output files and ``--jobs`` are left
     out.
     """
-    words = ["gridloom", "map", str(request.source), "--arch", str(request.arch), "--mapper", str(request.mapper)]
-    words += ["--seed", str(request.seed)]
-    for name in ("ii", "time_limit", "effort", "place", "init", "pin"):
-        value = getattr(request, name)
-        if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    for key, value in request.settings.items():
-        words += ["--set", f"{key}={value}"]
-    words += ["--prove"] if request.prove else []
-    words += ["--split-lanes"] if request.split_lanes else []
-    return shlex.join(words)
+    from gridloom.flow.request import write_command
+
+    names = ("mapper", "seed", "ii", "time_limit", "effort", "place", "init", "pin")
+    options = [(name, getattr(request, name)) for name in names]
+    options += [("set", f"{key}={value}") for key, value in request.settings.items()]
+    return write_command(
+        request.source, request.arch, [*options, ("prove", request.prove), ("split_lanes", request.split_lanes)]
+    )

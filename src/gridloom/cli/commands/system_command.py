@@ -55,7 +55,7 @@ def system(
     """
     from gridloom.flow.functions.inputs import read_given
     from gridloom.flow.system.command import compile_function, run_function
-    from gridloom.flow.system.report import record, table
+    from gridloom.flow.system.run import record, table
 
     if not run and output is None:
         raise OptionError("say what to do: --run simulates the system, -o DIR writes its files")

@@ -270,11 +270,11 @@ def _nodes(details: Details, layout: ArrayLayout, slot: int, look: PictureStyle)
                 parts.append(cycle_mark(details, t, k, layout))
     for move in details.moves:
         if move.cycle % details.ii == slot:
-            parts.append(_move(details, move, layout, look))
+            parts.append(_move(move, layout, look))
     return parts
 
 
-def _move(details: Details, move: PassedValue, layout: ArrayLayout, look: PictureStyle) -> str:
+def _move(move: PassedValue, layout: ArrayLayout, look: PictureStyle) -> str:
     """A function unit that passes a value on, dashed."""
     core = layout.cores[move.tile]
     shade = palette.shade("route")

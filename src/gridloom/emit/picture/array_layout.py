@@ -15,7 +15,7 @@ import math
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from gridloom.archs.model import Arch, Kind, Tile
+from gridloom.archs.model import Arch, Tile
 from gridloom.emit.picture.geometry import Box, Point, line, right_of, round_corners, shift_point, spot, unit
 
 HALF: Final = 42.0
@@ -211,11 +211,6 @@ class ArrayLayout:
             [leave, shift_point(leave, outward, height), shift_point(enter, outward, height), enter], 7
         )
         return Track(leave, enter, outward, outward, path, "jump")
-
-    @cached_property
-    def has_links(self) -> bool:
-        """False where values go from tile to tile without LINK resources (``vpcma``)."""
-        return bool((self.arch.kind == Kind.LINK).any()) or self.arch.style == "modulo"
 
 
 def _ring(centre: Point) -> str:

@@ -1,12 +1,18 @@
-"""A picture of a graph, an array or a mapping that notebooks, terminals and files can show."""
+"""Pictures of graphs, arrays and mappings for notebooks, terminals and files, and results for notebooks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.emit import svg
 from gridloom.mapping.model import Mapping
+
+if TYPE_CHECKING:
+    from gridloom.flow.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +42,30 @@ class Picture:
         drawn = io.StringIO()
         Console(file=drawn, width=4000, highlight=False, no_color=True).print(terminal(self.of), soft_wrap=True)
         return drawn.getvalue().rstrip("\n")
+
+
+def result_html(result: Result) -> str:
+    """The result as HTML: what it is, its main figures, and a picture. Linear in the mapping."""
+    record = result.to_dict()
+    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in _facts(record))
+    title = f"{record['dfg']['name']} on {record['arch']['name']}: {record['status']}"
+    picture = svg(result.dfg if result.mapping is None else result.mapping)
+    return f"<div><strong>{escape(title)}</strong><table><tbody>{rows}</tbody></table>{picture}</div>"
+
+
+def _facts(record: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the rows of the table: name and value, without those that have no value for this array."""
+    failure = record["failure"]
+    facts = [("mapper", record["mapper"]), ("seed", record["seed"]), ("II", record["ii"]), ("MII", record["mii"])]
+    if failure is None:
+        buffers = record["buffers"] or {}
+        facts += [("latency", record["latency"]), ("period", record["period"]), ("wirelength", record["wirelength"])]
+        facts += [("buffers", buffers.get("total")), ("tiles", f"{record['tiles_used']} of {record['arch']['tiles']}")]
+    else:
+        facts += [
+            ("constraint", failure["constraint"]),
+            ("it needs", failure["demand"]),
+            ("there is", failure["bound"]),
+        ]
+        facts += [("would help", ", ".join(failure["levers"]))]
+    return [(name, value) for name, value in facts if value not in (None, "")]

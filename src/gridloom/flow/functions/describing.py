@@ -42,7 +42,7 @@ def sizes_text(compiled: Compiled) -> str:
     return "\n".join(lines)
 
 
-def run_text(compiled: Compiled, run: FunctionRun) -> str:
+def run_text(run: FunctionRun) -> str:
     """A run in lines of text: what it returned, whether native code agrees, and where the cycles went."""
     lines = [] if run.value is None else [f"returned {value_text(run.value)}"]
     if run.native.missing:
@@ -104,7 +104,7 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def run_record(compiled: Compiled, run: FunctionRun) -> dict[str, Any]:
+def run_record(run: FunctionRun) -> dict[str, Any]:
     """A run as plain JSON data."""
     value = run.value.item() if isinstance(run.value, np.generic) else run.value
     return {

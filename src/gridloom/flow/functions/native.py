@@ -39,8 +39,8 @@ from gridloom.frontend.confinement import (
     Sandbox,
     filter_rows,
     find_sandbox,
+    stop,
 )
-from gridloom.frontend.processes import stop
 
 #: Seconds that the compiled function may run.
 TIME_LIMIT: Final = 20.0

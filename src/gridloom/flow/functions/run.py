@@ -95,7 +95,7 @@ def run_function(
     with deadline(RUN_SECONDS, "running the function"):
         value = compiled.host.run(memory, compiled.program.function, values, launcher.hooks(), LIMIT, launcher.counts)
     outcome = NativeOutcome(
-        value=_returned(compiled, value, arguments, memory),
+        value=_returned(compiled, value, memory),
         objects={name: memory.contents(name) for name in memory.objects if not name.startswith("stack ")},
     )
     compared = NativeComparison(missing="not asked for")
@@ -205,7 +205,7 @@ def _values(compiled: Compiled, arguments: Arguments, memory: Memory) -> list[An
     return values
 
 
-def _returned(compiled: Compiled, value: Any, arguments: Arguments, memory: Memory) -> Any:
+def _returned(compiled: Compiled, value: Any, memory: Memory) -> Any:
     """The returned value in C's type; a pointer as the parameter or variable it leads into, and the byte."""
     result = compiled.signature.result
     if result is None or value is None:
@@ -255,7 +255,7 @@ def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, 
     with deadline(RUN_SECONDS, "interpreting the function"):
         value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])
     return NativeOutcome(
-        value=_returned(compiled, value, arguments, memory),
+        value=_returned(compiled, value, memory),
         objects={name: memory.contents(name) for name in memory.objects if _is_shown(compiled, arguments, name)},
     )
 

@@ -263,7 +263,7 @@ def link_program(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
         return _link(folder, sources, ["function.o"])
 
 
-def linked_by_gcc(compiled: Compiled, main: str, path: Path, flags: Sequence[str]) -> bytes:
+def linked_by_gcc(main: str, path: Path, flags: Sequence[str]) -> bytes:
     """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
     with _folder() as name:
         folder = Path(name)

@@ -97,7 +97,7 @@ def run_function_on_system(
         alone[name] = run.numbers["cycles"]
     wrong = []
     for options in GCC_OPTIONS:
-        run = run_soc(simulation, linked_by_gcc(compiled, main, path, options.split()))
+        run = run_soc(simulation, linked_by_gcc(main, path, options.split()))
         if found := _differences(compiled, arguments, run):
             wrong.append(f"gcc {options} on the core alone is not counted: {found[0]}")
         else:
@@ -159,3 +159,34 @@ def _hex(contents: bytes) -> str:
 
 def _chunks(text: str) -> list[str]:
     return [text[k : k + 8] for k in range(0, len(text), 8)]
+
+
+def record(run: SystemRun) -> dict[str, Any]:
+    """A run as plain JSON data."""
+    return {
+        "function": run.function, "arch": run.arch, "equal": not run.differences, "differences": list(run.differences),
+        "cycles": run.cycles, "array": run.busy, "stalled": run.stalled, "transfer": run.transfer,
+        "waiting": run.waiting,
+        "configuration": run.configuration, "host": run.host, "core_alone": dict(run.alone),
+        "speedup": round(run.speedup, 3), "speedup_without_transfers": round(run.speedup_without_transfers, 3),
+        "launched": list(run.launched), "not_launched": list(run.reasons),
+    }  # fmt: skip
+
+
+def table(run: SystemRun) -> str:
+    """A run as text."""
+    lines = [f"{run.function} on a RISC-V core with {run.arch}: {len(run.launched)} loops on the array"]
+    lines += [f"  {text}" for text in run.reasons]
+    if run.differences:
+        lines += ["differs from native code:", *(f"  {text}" for text in run.differences)]
+    else:
+        lines.append("the program printed what native code leaves")
+    rows = [("array", run.busy), ("transfer", run.transfer), ("configuration", run.configuration), ("host", run.host),
+            ("core and array", run.cycles)]  # fmt: skip
+    rows += [(f"core alone, {name}", cycles) for name, cycles in run.alone.items()]
+    width = max(len(name) for name, _ in rows)
+    lines += [f"  {name:<{width}}  {cycles:>9}" for name, cycles in rows]
+    lines.append(
+        f"speed-up {run.speedup:.2f}, without transfers {run.speedup_without_transfers:.2f}, over the faster core alone"
+    )
+    return "\n".join(lines)

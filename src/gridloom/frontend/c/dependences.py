@@ -8,12 +8,13 @@ else may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from gridloom.frontend.c.address import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
 from gridloom.frontend.c.llvm.ir import IrParameter, Value
+from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
 from gridloom.frontend.loops.operations import Order
 
@@ -113,3 +114,37 @@ def advice(overlap: Overlap) -> str:
     names = " or ".join(dict.fromkeys(overlap.restrict))
     cure = f"'restrict' on {names} removes that" if names else "use arrays that the compiler can tell apart"
     return f"{a} and {b} may overlap, so their accesses are kept in order; {cure}"
+
+
+def is_safe(
+    access: Access, accesses: Collection[Access], region: LoopRegion, always_runs: Callable[[str], bool]
+) -> bool:
+    """True when the same element (or another member of its struct) is accessed anyway, or is one that exists.
+
+    ``always_runs`` tells whether every iteration runs a block.
+    """
+    array = access.array
+    assert array is not None
+    if not access.place.terms:
+        return 0 <= (access.place.constant - array.offset) // array.stride < array.length
+    start = access.place.constant - array.offset
+    same = [
+        other.item.block
+        for other in accesses
+        if other.array is array
+        and other.place.terms == access.place.terms
+        and other.place.constant == access.place.constant
+    ]
+    # Every way through the body may have an access of its own, as the cases of a switch do.
+    if region.inner is None and region.is_covered(same):
+        return True
+    return any(
+        other is not access
+        and other.address.base is access.address.base
+        and other.array is not None
+        and other.array.stride == array.stride
+        and other.place.terms == access.place.terms
+        and other.place.constant - other.array.offset == start
+        and always_runs(other.item.block)
+        for other in accesses
+    )

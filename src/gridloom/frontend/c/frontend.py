@@ -18,7 +18,7 @@ from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.modules import module_of
+from gridloom.frontend.c.llvm.reader import module_of
 from gridloom.frontend.c.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.nest.interchange import interchange_nest
 from gridloom.frontend.c.region import LoopRegion, flatten_nest, single

@@ -230,18 +230,11 @@ def _check_counted(region: LoopRegion, file: str) -> None:
         item for name, block in region.blocks.items() if name not in region.after_exit
         for item in block.instructions if item.opcode == "store"
     ]  # fmt: skip
-    if late and any(
-        i.opcode == "store" or _has_work(i) for name in region.after_exit for i in region.blocks[name].instructions
-    ):
+    if late and leaves_early(region):
         raise SourceError(
             "leaves in the middle of its body, after a store; test at the top or at the bottom",
             where=f"{at(region.loop, file)}, line {late[0].line}",
         )
-
-
-def _has_work(item: Instruction) -> bool:
-    """True for an instruction that computes or touches memory."""
-    return item.opcode not in ("br", "switch", "phi")
 
 
 def _is_counted(region: LoopRegion, condition: Instruction) -> bool:
@@ -343,7 +336,7 @@ def trip_parts(region: LoopRegion) -> Trip | None:
 def leaves_early(region: LoopRegion) -> bool:
     """True for a loop whose last visit does only the part of an iteration that stands before the exit."""
     after = (item for name in region.after_exit for item in region.blocks[name].instructions)
-    return any(_has_work(item) for item in after)
+    return any(item.opcode not in ("br", "switch", "phi") for item in after)
 
 
 def trip_count(region: LoopRegion) -> str:

@@ -19,7 +19,7 @@ from gridloom.errors import SourceError, locate_errors
 from gridloom.frontend.c.address import Form, Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.dependences import advice, orders
+from gridloom.frontend.c.dependences import advice, is_safe, orders
 from gridloom.frontend.c.indexing import Indexing
 from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrModule, IrParameter, Value
 from gridloom.frontend.c.llvm.layout import DataLayout
@@ -29,7 +29,6 @@ from gridloom.frontend.c.nest.jamming import moves_of
 from gridloom.frontend.c.nest.values import Nest, constant_addition
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import LoopRegion, at, leaves_early, trip_count, trip_parts, word_step
-from gridloom.frontend.c.safe_loads import is_safe
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
 from gridloom.frontend.c.wide_integers.elements import WideElements

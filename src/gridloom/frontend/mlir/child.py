@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.driver import CompilerLimits
+from gridloom.frontend.confinement import stop
 from gridloom.frontend.mlir.refusal import Refusal
-from gridloom.frontend.processes import stop
 
 #: Seconds that one task may take.
 TIME_LIMIT: Final = 60.0

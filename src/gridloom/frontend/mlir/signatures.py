@@ -56,10 +56,10 @@ def adapt(function: Any, names: list[str]) -> list[MlirParameter]:
             parameters.append(MlirParameter(labels[k], str(kind.element_type), shape, is_result=k >= len(names)))
             _check_layout(kind, shape, function)
             if None in shape:
-                sizes += _open(block, argument, parameters[-1], len(sizes) + len(labels))
+                sizes += _open(block, argument, parameters[-1])
         _set_type(function, block)
     everything = _distinct([*parameters, *sizes])
-    _set_attributes(function, block, everything)
+    _set_attributes(function, everything)
     return everything
 
 
@@ -107,7 +107,7 @@ def _check_layout(kind: Any, shape: tuple[int | None, ...], function: Any) -> No
         raise Refusal(f"a parameter is {text}; buffers of one memory space are taken", line_of(function.location))
 
 
-def _open(block: Any, argument: Any, row: MlirParameter, position: int) -> list[MlirParameter]:
+def _open(block: Any, argument: Any, row: MlirParameter) -> list[MlirParameter]:
     """Replace a parameter of open shape by a pointer and sizes; the sizes that it needs, as parameters."""
     from torch_mlir import ir
     from torch_mlir.dialects import memref
@@ -180,7 +180,7 @@ def _set_type(function: Any, block: Any) -> None:
     function.attributes["function_type"] = ir.TypeAttr.get(kind, context=function.context)
 
 
-def _set_attributes(function: Any, block: Any, parameters: list[MlirParameter]) -> None:
+def _set_attributes(function: Any, parameters: list[MlirParameter]) -> None:
     """Promise LLVM that the buffers are apart and as long as their shapes say."""
     from torch_mlir import ir
 

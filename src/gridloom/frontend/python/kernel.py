@@ -265,11 +265,6 @@ def read_spec(source: str | SourceName, memory: Memory | None = None) -> Dfg:
     return kernel.graph(memory=spec.memory or memory or "arrays", sizes=spec.sizes, unroll=spec.unroll)
 
 
-def kernels_of(path: Path) -> dict[str, PythonKernel]:
-    """The kernels that a Python file defines, by name, in its order. Executes the file."""
-    return _kernels(execute(path), path)
-
-
 def sources_of(path: Path) -> dict[str, PythonKernel | Dfg | GridloomError]:
     """The kernels of a Python file, then the graphs that its objects with ``build`` build. Executes the file.
 

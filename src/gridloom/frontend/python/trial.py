@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.processes import stop
+from gridloom.frontend.confinement import stop
 
 #: Seconds that the import of a file may take; that of torch alone takes a few.
 TIME_LIMIT: Final = 30.0

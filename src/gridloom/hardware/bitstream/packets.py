@@ -117,7 +117,7 @@ def pack(hardware: Hardware, fields: Fields, *, only: Iterable[str] | None = Non
     _check_offsets(hardware)
     packets: list[Packet] = []
     if names is None:
-        packets += _pack_settings(hardware, fields)
+        packets += _pack_settings(fields)
     for unit in hardware.units:
         if names is None or unit.name in names:
             packets += _pack_unit(hardware, unit, fields.units.get(unit.name, UnitFields()), fields.ii)
@@ -150,7 +150,7 @@ def difference(old: Iterable[Packet], new: Iterable[Packet]) -> list[Packet]:
     return [p for p in new if held.get((p.unit, p.region, p.offset)) != p.data]
 
 
-def _pack_settings(hardware: Hardware, fields: Fields) -> list[Packet]:
+def _pack_settings(fields: Fields) -> list[Packet]:
     """The packets of the sequencer: the II, and the settings of the array, 32 per word."""
     words = [fields.ii - 1]
     for first in range(0, len(fields.settings), CHUNK):

@@ -31,8 +31,7 @@ from gridloom.hardware.rtl.register_names import has_names, place_bits, select_l
 from gridloom.hardware.rtl.shapes import Mux, MuxInput, Shape
 from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.text import bit, concatenate, instance, module, port, ring_port, ring_wires, wire
-from gridloom.hardware.rtl.wired_front import front_lines
-from gridloom.hardware.rtl.write_ports import port_lines, register_lines
+from gridloom.hardware.rtl.unit_parts import front_lines, port_lines, register_lines
 
 
 def packet_bits(hardware: Hardware) -> int:

@@ -6,12 +6,16 @@ blocks of their own, which are counted apart, or in LUTs where that is asked for
 under a hash of the Verilog, the script and the version of Yosys. A sum leaves out what a flat synthesis could share
 across units; :meth:`Synthesis.flat_area` measures that on one array. A linear model of a unit's area is fitted to the
 results.
+
+The critical path of a unit is counted in logic levels, gates on the longest path from register to register. That is no
+delay in nanoseconds, for which a cell library and wires would be needed; it ranks arrays made of the same units.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -286,3 +290,22 @@ def fit(samples: Sequence[tuple[Sequence[float], float]], target: Target) -> Are
         error=float(np.mean(errors)) if errors else 0.0,
         units=len(areas),
     )
+
+
+_LENGTH = re.compile(r"Longest topological path in \S+ \(length=(\d+)\)")
+
+
+def unit_levels(hardware: Hardware, shape: Shape) -> int:
+    """Return the logic levels of one unit's longest path.
+
+    Costs a synthesis; MissingExtra where Yosys is not installed.
+
+    The result is not cached. SimulationError where Yosys fails or reports no path.
+    """
+    yosys.require()
+    script = f"synth -flatten -top {yosys.UNIT}; opt_clean"
+    text = yosys.report(yosys.unit_files(hardware, shape), script, "ltp -noff")
+    length = _LENGTH.search(text)
+    if length is None:
+        raise SimulationError("yosys: ltp reports no longest path")
+    return int(length.group(1))

@@ -186,7 +186,7 @@ def _token_ways(mapping: Mapping, lost: Sequence[Route]) -> Iterator[Route]:
         if links:
             tail = route.hops[len(_links(mapping, route)) :]
             names = [(arch.resource_names[link], 0) for link in links]
-            yield replace(route, hops=(*names, *((_same_input(mapping, target, hop), 0) for hop, _ in tail)))
+            yield replace(route, hops=(*names, *((_same_input(target, hop), 0) for hop, _ in tail)))
 
 
 def _links(mapping: Mapping, route: Route) -> list[str]:
@@ -195,7 +195,7 @@ def _links(mapping: Mapping, route: Route) -> list[str]:
     return [name for name, _ in route.hops if name in known]
 
 
-def _same_input(mapping: Mapping, target: Instance, hop: str) -> str:
+def _same_input(target: Instance, hop: str) -> str:
     """The resource of another tile that has the same place there: its operand input."""
     return f"{target.place}.{hop.rpartition('.')[2]}"
 

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.errors import GridloomError
-from gridloom.flow.choice import OPTIONS
-from gridloom.flow.options import type_words
+from gridloom.flow.options import OPTIONS, type_words
 from gridloom.search.choice import config_type, default_mapper, function_for, mappers_for
 from gridloom.studio.python_text import comments
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridloom import registry
+from gridloom.targets.dataflow.costs.formulas import mean_hops
 from gridloom.targets.dataflow.costs.load import Decisions, Ints, Pipeline, pipeline
-from gridloom.targets.dataflow.costs.wirelength import mean_hops
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.mappers.route import route
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig

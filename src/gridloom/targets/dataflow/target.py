@@ -35,13 +35,13 @@ TARGET: Final = Target(
     },
     costs={
         "heuristic": Entry(
-            "gridloom.targets.dataflow.costs.heuristic:heuristic",
+            "gridloom.targets.dataflow.costs.formulas:heuristic",
             "a rule for each operation, the peak rate of each link",
         ),
         "tuned": Entry(
-            "gridloom.targets.dataflow.costs.tuned:tuned_cost", "rules whose numbers were fitted to measurements"
+            "gridloom.targets.dataflow.costs.formulas:tuned_cost", "rules whose numbers were fitted to measurements"
         ),
-        "wirelength": Entry("gridloom.targets.dataflow.costs.wirelength:wirelength", "the mean length of the routes"),
+        "wirelength": Entry("gridloom.targets.dataflow.costs.formulas:wirelength", "the mean length of the routes"),
         "bottleneck": Entry(
             "gridloom.targets.dataflow.costs.bottleneck:bottleneck", "the busiest link or the slowest round trip"
         ),
@@ -49,7 +49,7 @@ TARGET: Final = Target(
             "gridloom.targets.dataflow.costs.queueing:queueing", "bottleneck, with waits where flows meet"
         ),
         "closed_form": Entry(
-            "gridloom.targets.dataflow.costs.closed_form:closed_form", "the slowest round trip of packets decides"
+            "gridloom.targets.dataflow.costs.formulas:closed_form", "the slowest round trip of packets decides"
         ),
         "learned": Entry(
             "gridloom.targets.dataflow.learned.inference:learned_cost", "boosted trees, trained on simulations"
@@ -89,6 +89,6 @@ TARGET: Final = Target(
         "report_cards": {"switches": "gridloom.targets.dataflow.sections.cold_start:report_card"},
         "explanations": {"switches": "gridloom.targets.dataflow.report.load:dataflow_load"},
         "cost_samples": {"switches": "gridloom.targets.dataflow.sample:sample_decisions"},
-        "python_modules": {"torch": "gridloom.targets.dataflow.frontend.torch_source"},
+        "python_modules": {"torch": "gridloom.targets.dataflow.frontend.torch_module"},
     },
 )

@@ -14,11 +14,19 @@ from gridloom.dfg import Edge
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
 from gridloom.targets.dataflow.costs.bottleneck import bottleneck
-from gridloom.targets.dataflow.costs.closed_form import closed_form
+from gridloom.targets.dataflow.costs.formulas import (
+    AT_ZERO,
+    PER_HOP,
+    RuleCounts,
+    Tuned,
+    closed_form,
+    mean_hops,
+    measures,
+    predict_efficiency,
+    wirelength,
+)
 from gridloom.targets.dataflow.costs.load import Decisions, Pipeline, Ranged, link_rates, pipeline, rooms
 from gridloom.targets.dataflow.costs.queueing import queueing
-from gridloom.targets.dataflow.costs.tuned import RuleCounts, Tuned, measures, predict_efficiency
-from gridloom.targets.dataflow.costs.wirelength import AT_ZERO, PER_HOP, mean_hops, wirelength
 from gridloom.targets.dataflow.learned.inference import MACHINE
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.mappers.route import route

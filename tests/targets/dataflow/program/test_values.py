@@ -7,7 +7,8 @@ import pytest
 
 from gridloom.dfg.model import DfgBuilder, Node
 from gridloom.errors import DfgError
-from gridloom.targets.dataflow.program.values import encode_parameters, node_value, parameters_of, run_values, windows
+from gridloom.targets.dataflow.program.parameters import encode_parameters, parameters_of
+from gridloom.targets.dataflow.program.values import node_value, run_values, windows
 
 
 def value(node: Node, *operands: object) -> np.ndarray:

@@ -43,7 +43,7 @@ def test_program_that_is_too_large_is_cut_and_every_section_mapped():
 
 def test_auto_takes_the_dataflow_mapper_for_elastic_arrays():
     from gridloom.archs import build
-    from gridloom.flow.choice import choose
+    from gridloom.flow.options import choose
 
     assert choose("auto", build("rdu:2x2")) == "dataflow"
 

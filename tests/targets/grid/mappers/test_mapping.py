@@ -6,8 +6,7 @@ import numpy as np
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
-from gridloom.targets.grid.mappers.mapping import to_failure
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, to_failure
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes
 

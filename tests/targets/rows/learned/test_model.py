@@ -159,7 +159,7 @@ def test_an_array_is_named_once() -> None:
 
 def test_a_missing_or_small_data_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(labels, "shipped", lambda: tmp_path / "none.npz")
+    monkeypatch.setattr(labels, "labels_path", lambda: tmp_path / "none.npz")
     with pytest.raises(OptionError, match="--make-data"):
         MODEL.evaluate(MappabilityConfig(), WorkFolder(folder=tmp_path))
     with pytest.raises(OptionError, match="folds"):

@@ -179,7 +179,7 @@ class _Rewriting:
 
     def _pointer_phi(self, phi: Instruction, header: str) -> None:
         """A pointer that moves: a count of elements, and an address computed from it."""
-        unit = self._unit(phi)
+        unit = self._unit()
         start = IrParameter(f"{phi.name}_at", "i32")
         made = self._make(f"{phi.name}_at", "i32", "phi", header)
         self._append(header, made)
@@ -191,7 +191,7 @@ class _Rewriting:
         self.copies[phi] = place
         self.offsets[phi] = (phi, made)
 
-    def _unit(self, phi: Instruction) -> int:
+    def _unit(self) -> int:
         """Bytes that the steps of a pointer are multiples of."""
         steps = [0]
         for item in self.loop.instructions:

@@ -24,7 +24,7 @@ from gridloom.frontend.c.llvm.driver import (
     find_compiler,
     run_compiler,
 )
-from gridloom.frontend.c.llvm.names import with_letters
+from gridloom.frontend.c.llvm.reader import with_letters
 
 _FLAGS: Final = ("-O0", "-g", "-S", "-emit-llvm", "-fno-discard-value-names", "-w")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)

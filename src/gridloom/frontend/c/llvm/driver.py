@@ -21,7 +21,7 @@ from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.c.llvm.includes import check_directives, check_includes, looked_at, parse_includes
-from gridloom.frontend.processes import stop
+from gridloom.frontend.confinement import stop
 from gridloom.text_file import read_text
 
 #: Seconds that one compilation may take.

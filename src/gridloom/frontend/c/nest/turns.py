@@ -53,7 +53,7 @@ def turn_of(
         return None
     if inner.exiting != region.inner.latches[0]:
         return None
-    length = _length(region, inner, prologue, livein, entered)
+    length = _length(inner, prologue, livein, entered)
     if length is None:
         return None
     if length == TRUE:
@@ -70,9 +70,7 @@ def rows_of(turn: Turn, counters: Mapping[str, int]) -> NestRows | None:
     return NestRows(turn.count, turn.length, counters)
 
 
-def _length(
-    region: LoopRegion, inner: LoopRegion, prologue: Prologue, livein: dict[Value, LiveIn], entered: Operand
-) -> Operand | None:
+def _length(inner: LoopRegion, prologue: Prologue, livein: dict[Value, LiveIn], entered: Operand) -> Operand | None:
     """The inner loop's number of iterations: a constant, or a live-in that is computed before the nest."""
     parts = trip_parts(inner)
     if parts is None:

@@ -188,7 +188,7 @@ def link_rates(pipeline: Pipeline, decisions: Decisions, flow_rate: Floats) -> F
     With ``pipeline.rate`` it is what flows send on average at full speed, with ``pipeline.peak`` what they may send at
     the same time. Flows of one tree count once on a link. Linear in the hops.
     """
-    from gridloom.targets.dataflow.costs.tree_loads import add_trees
+    from gridloom.targets.dataflow.costs.load_kernel import add_trees
 
     loads = np.zeros((len(decisions), pipeline.links))
     order = np.argsort(pipeline.tree, kind="stable").astype(np.int64)

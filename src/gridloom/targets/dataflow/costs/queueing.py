@@ -36,7 +36,7 @@ class Queueing:
 
     def details(self, pipeline: Pipeline, decisions: Decisions) -> tuple[Floats, Floats, Floats]:
         """Return the prediction of `bottleneck`, that of this model, and what each hop meets at full speed."""
-        from gridloom.targets.dataflow.costs.meeting_loads import find_sustained_share, meeting_loads
+        from gridloom.targets.dataflow.costs.load_kernel import find_sustained_share, meeting_loads
 
         room, order = self.fixed(pipeline)
         most = self.bottleneck.efficiency(pipeline, decisions)

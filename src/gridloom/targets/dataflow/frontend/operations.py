@@ -17,7 +17,7 @@ import numpy as np
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.frontend.graph import Shape, TensorBuilder
-from gridloom.targets.dataflow.program.values import Tensor, encode_parameters
+from gridloom.targets.dataflow.program.parameters import Tensor, encode_parameters
 
 
 class OperationBuilder(TensorBuilder):

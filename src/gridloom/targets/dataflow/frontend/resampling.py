@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
-from gridloom.targets.dataflow.program.values import Tensor
+from gridloom.targets.dataflow.program.parameters import Tensor
 
 # -- transposed convolutions -------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.frontend.graph import Shape
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
-from gridloom.targets.dataflow.program.values import Tensor
+from gridloom.targets.dataflow.program.parameters import Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,9 @@ from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.python.module_file import execute
 from gridloom.targets.dataflow.frontend.graph import Shape
+
+# The hook for Python files that import torch asks one module for both.
+from gridloom.targets.dataflow.frontend.listing import list_networks as list_networks
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork, Operands, Static
 from gridloom.targets.dataflow.frontend.torch_operators import OPERATORS as ON_ELEMENTS

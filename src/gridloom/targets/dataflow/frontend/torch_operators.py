@@ -18,7 +18,7 @@ from gridloom.targets.dataflow.frontend.graph import Shape
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
 from gridloom.targets.dataflow.frontend.resampling import along_axis
 from gridloom.targets.dataflow.frontend.statics import Static
-from gridloom.targets.dataflow.program.values import encode_parameters
+from gridloom.targets.dataflow.program.parameters import encode_parameters
 
 Value = str | Static
 Result = Value | tuple[Any, ...]

@@ -1,6 +1,6 @@
 """The model ``cost-model``: how fast does a placed and routed dataflow pipeline run?
 
-``data``              placements of annealing, labelled by the simulator; ``random_guides``: what guides that annealing
+``data``              placements of annealing, labelled by the simulator, and what guides that annealing
 ``inference``         the shipped model on numpy, with compiled sums in ``kernel``; ``features``: what it sees of a flow
 ``torch_models``      our network and two published ones; ``training``: their training and figures
 ``cross_validation``  tables of variants; ``search_comparison``: what searches by each cost model reach

@@ -10,6 +10,10 @@ An *era* is a state of the tool chain: ``present``, and others that differ in on
 Labels are deterministic: a job's random numbers come from its seed and a hash of its graph, and annealing is counted in
 moves. Random guides and random exchanges spread the qualities, because a model that has only
 seen good placements cannot tell a search what to avoid.
+
+A cost model that guides searches meets placements that searches by other rules do not reach. With data from one rule
+alone it would have to guess there; therefore every job draws a guide: the hand-written rule, or round trips with random
+weights.
 """
 
 from __future__ import annotations
@@ -31,9 +35,11 @@ from gridloom.dfg.model import Dfg
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
-from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
+from gridloom.targets.dataflow.costs.formulas import heuristic
+from gridloom.targets.dataflow.costs.load import CostModel, Decisions, Floats, Ints, Pipeline
 from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
-from gridloom.targets.dataflow.learned.random_guides import random_guide
+from gridloom.targets.dataflow.learned.features import FULL_SPEED
+from gridloom.targets.dataflow.learned.inference import full_speed
 from gridloom.targets.dataflow.lowering.lower import alike, lower
 from gridloom.targets.dataflow.lowering.stages import Merge
 from gridloom.targets.dataflow.machine.measure import Meter
@@ -323,3 +329,40 @@ def digest(samples: list[DecisionSample]) -> str:
         state.update(item.places.tobytes())
         state.update(item.labels.tobytes())
     return state.hexdigest()[:16]
+
+
+_WINDOW = FULL_SPEED.index("window")
+_PEAKS = FULL_SPEED.index("peaks")
+
+
+@dataclass(kw_only=True)
+class RoundTripGuide:
+    """A guide by round trips: how much of the FIFOs' time they take, as a power mean over the flows.
+
+    It implements the protocol of cost models. The window feature of a flow is the share of its FIFO's time that a round
+    trip takes; 1 and more means that the buffer is too short for the distance.
+    """
+
+    #: The power of the mean: 1 is the plain mean, large values are near the worst flow.
+    power: float
+    #: The weight of the peak rates on shared links beside the round trips.
+    peaks: float
+    name: str = "windows"
+
+    def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
+        """Return a number of 0 to 1 per decision, higher is better; it only orders placements. Linear in the hops."""
+        edges = full_speed(pipeline, decisions).astype(np.float64)
+        taken = edges[:, :, _WINDOW] + self.peaks * edges[:, :, _PEAKS]
+        mean: Floats = np.mean(taken**self.power, axis=1) ** (1.0 / self.power)
+        return 1.0 / (1.0 + mean)
+
+
+def random_guide(random: np.random.Generator) -> CostModel:
+    """Return the guide of one job: the hand-written cost model, or round trips with random weights.
+
+    >>> random_guide(np.random.default_rng(1)).name in ("heuristic", "windows")
+    True
+    """
+    if random.random() < 0.5:
+        return heuristic()
+    return RoundTripGuide(power=float(2 ** random.uniform(0, 4)), peaks=float(random.random()))

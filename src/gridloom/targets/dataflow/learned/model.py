@@ -202,12 +202,6 @@ class DataflowCostModel:
         }
 
 
-def _told(work: WorkFolder, what: str, share: float) -> bool:
-    """Report how far training is; True when it has to end."""
-    work.progress(what, share)
-    return work.stopped()
-
-
 def judge_models(model: LearnedCostModel, samples: list[data.DecisionSample]) -> dict[str, Any]:
     """Return figures of the learned cost model and of all simple rivals on samples, and the number of decisions.
 

@@ -12,13 +12,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.targets.dataflow.costs import wirelength as wires
 from gridloom.targets.dataflow.costs.bottleneck import bottleneck
-from gridloom.targets.dataflow.costs.closed_form import closed_form
-from gridloom.targets.dataflow.costs.heuristic import heuristic
+from gridloom.targets.dataflow.costs.formulas import (
+    RuleCounts,
+    closed_form,
+    heuristic,
+    mean_hops,
+    measures,
+    predict_efficiency,
+    tuned_cost,
+    wirelength,
+)
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Pipeline
 from gridloom.targets.dataflow.costs.queueing import queueing
-from gridloom.targets.dataflow.costs.tuned import RuleCounts, measures, predict_efficiency, tuned_cost
 from gridloom.targets.dataflow.learned import data
 
 #: The efficiency that is nearest to the training labels by relative error: the rival that looks at nothing.
@@ -31,7 +37,7 @@ EXPLAINED: Final = 0.02
 
 def predictions(pipeline: Pipeline, decisions: Decisions) -> dict[str, Floats]:
     """Return what each rival says of decisions, by name. About as much work as one routing of them."""
-    models = (heuristic(), tuned_cost(), wires.wirelength(), closed_form(), bottleneck(), queueing())
+    models = (heuristic(), tuned_cost(), wirelength(), closed_form(), bottleneck(), queueing())
     return {
         "constant": np.full(len(decisions), CONSTANT),
         **{model.name: model.efficiency(pipeline, decisions) for model in models},
@@ -57,7 +63,7 @@ def fit(samples: Sequence[data.DecisionSample]) -> dict[str, Any]:
         pipeline = data.graph_pipeline(item.family, item.graph, item.era)
         decisions = data.route_places(pipeline, item.places, item.era)
         rows.append(measures(pipeline, decisions))
-        hops.append(wires.mean_hops(pipeline, decisions))
+        hops.append(mean_hops(pipeline, decisions))
         labels.append(item.labels)
         for name, values in predictions(pipeline, decisions).items():
             said.setdefault(name, []).append(values)

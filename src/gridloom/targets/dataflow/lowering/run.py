@@ -18,7 +18,8 @@ from gridloom.errors import DfgError
 from gridloom.targets.dataflow.lowering.lower import LoweredProgram
 from gridloom.targets.dataflow.lowering.stages import Stage, is_lookup, static_nodes
 from gridloom.targets.dataflow.program.costs import operands
-from gridloom.targets.dataflow.program.values import Tensor, node_value
+from gridloom.targets.dataflow.program.parameters import Tensor
+from gridloom.targets.dataflow.program.values import node_value
 
 
 def run_lowered_program(

@@ -23,7 +23,7 @@ from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.families.rdu import RduParameters
 from gridloom.targets.dataflow.program.costs import REDUCTIONS, WINDOWED, contraction, flops, operands, steps
-from gridloom.targets.dataflow.program.values import parameters_of
+from gridloom.targets.dataflow.program.parameters import parameters_of
 
 #: Links of a near way: out of a unit, between two switches or three, and into another.
 _NEAR = 4

@@ -1,1 +1,1 @@
-"""What the operations of a tensor graph mean: ``values`` computes them, ``costs`` counts their sizes and FLOPs."""
+"""The operations of a tensor graph: ``parameters`` of each, their ``values`` in numpy, ``costs`` in sizes and FLOPs."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
-from gridloom.targets.dataflow.program.values import parameters_of
+from gridloom.targets.dataflow.program.parameters import parameters_of
 
 #: Floating-point operations per element of a vector operation, by its label or op; its gradient costs one more.
 STEPS: Final = {

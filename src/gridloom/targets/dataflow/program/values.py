@@ -10,51 +10,15 @@ the built-in networks have shapes only and cannot be run. Arithmetic is in singl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import erf
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
-
-Tensor = NDArray[Any]
-Parameters = dict[str, list[float]]
-
-
-def encode_parameters(**parameters: float | Sequence[float]) -> str:
-    """Return parameters as the text of ``Node.how``.
-
-    >>> encode_parameters(axes=(0, 2, 1), eps=1e-05)
-    'axes=0,2,1;eps=1e-05'
-    """
-    texts = []
-    for key, value in parameters.items():
-        values = value if isinstance(value, Sequence) else (value,)
-        texts.append(f"{key}={','.join(repr(item) for item in values)}")
-    return ";".join(texts)
-
-
-def parameters_of(node: Node) -> Parameters:
-    """Return the parameters of a node by name. DfgError for a text of another form.
-
-    >>> parameters_of(Node(id="a", op="transpose", how="axes=0,2,1"))
-    {'axes': [0, 2, 1]}
-    """
-    found: Parameters = {}
-    for part in (node.how or "").split(";"):
-        key, equals, values = part.partition("=")
-        if not part:
-            continue
-        try:
-            found[key] = [_number(text) for text in values.split(",") if text]
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise DfgError(f"expected how='key=number,...;...', found {node.how!r}", where=f"node {node.id!r}")
-    return found
+from gridloom.targets.dataflow.program.parameters import Parameters, Tensor, parameters_of
 
 
 def run_values(dfg: Dfg, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -101,11 +65,6 @@ def node_value(
 def _single(value: Tensor) -> Tensor:
     """Return a value in single precision, unless it is of whole numbers or truth values."""
     return value.astype(np.float32, copy=False) if value.dtype.kind == "f" else value
-
-
-def _number(text: str) -> float:
-    """Return a whole number as an int, anything else as a float."""
-    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _ints(parameters: Parameters, key: str) -> tuple[int, ...]:

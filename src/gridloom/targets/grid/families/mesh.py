@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind
-from gridloom.archs.parts.grid import add_pe
-from gridloom.archs.parts.neighbours import neighbours
+from gridloom.archs.parts.grid import add_pe, neighbours
 from gridloom.archs.selectors import numbers, select
 from gridloom.archs.spec import check_latency, check_range, check_size, finish_array, parameters
 from gridloom.dfg.ops import OP_CLASSES

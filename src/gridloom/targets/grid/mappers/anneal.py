@@ -33,8 +33,7 @@ from gridloom.search.choice import check_suits
 from gridloom.search.placements import GivenPlacements, cannot_sit, check_complete, tiles_of
 from gridloom.search.settings import check_settings
 from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, in_words, provenance, start_seed
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
-from gridloom.targets.grid.mappers.mapping import look_at, to_failure, to_mapping
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, look_at, to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
 from gridloom.targets.grid.mappers.search import SHORT, WAYS_SHARE, Objective, StaticSearch

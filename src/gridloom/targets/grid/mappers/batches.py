@@ -16,7 +16,7 @@ import numpy as np
 from gridloom.search.budget import SearchClock
 from gridloom.search.settings import origin
 from gridloom.targets.grid.bounds import GridBound, fifo_bound, latency_bound, wirelength_bound
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate
 from gridloom.targets.grid.mappers.problem import StaticProblem
 from gridloom.targets.grid.mappers.search import Objective
 

@@ -28,8 +28,7 @@ from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings
 from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, best_of, in_words, provenance, start_seed
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
-from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.screening import match, screen
 from gridloom.targets.grid.mappers.search import Objective, StaticSearch

@@ -9,14 +9,41 @@ What is left until the issue of the target is the route's FIFO.
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gridloom.mapping.model import Failure, Instance, Mapping, Route
+from gridloom.search.arrays import Int32s
 from gridloom.search.budget import SearchView
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
+from gridloom.targets.grid.mappers.balance.exact import Balance
 from gridloom.targets.grid.mappers.problem import StaticProblem
+from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes
+
+Score = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacementCandidate:
+    """A placement with what became of it. ``score`` is compared first to last; its head is 0 for legal ones.
+
+    The head is 1 where everything is routed but no issue cycles obey the rules, and 2 where links are missing.
+    ``position[node]`` is the tile of each node. ``balance`` is None for the last two kinds. ``moves`` is what the
+    candidate has cost, which the clock counts.
+    """
+
+    score: Score
+    position: Int32s
+    routes: GridRoutes
+    balance: Balance | None
+    moves: int
+
+    @property
+    def legal(self) -> bool:
+        """True when it is routed and balanced."""
+        return self.balance is not None and self.routes.legal
+
 
 # Congested links that a failure names.
 _NAMED = 8

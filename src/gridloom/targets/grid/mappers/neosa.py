@@ -24,21 +24,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Tile
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
+from gridloom.errors import OptionError, install_hint
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
-from gridloom.search.devices import DEVICES, Device, on_gpu
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
-from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
 from gridloom.targets.grid.mappers.search import Flag, Objective, StaticSearch
@@ -278,3 +276,29 @@ def regions(arch: Arch, *, border: bool) -> Int32s:
 
 def _on_border(arch: Arch, tile: Tile) -> bool:
     return tile.row in (0, arch.rows - 1) or tile.col in (0, arch.cols - 1)
+
+
+Device = Literal["cpu", "gpu", "auto"]
+DEVICES: Final[tuple[Device, ...]] = ("cpu", "gpu", "auto")
+
+
+def on_gpu(device: Device) -> bool:
+    """Return True when the instances run on a GPU; ``auto`` takes one if there is one.
+
+    OptionError for ``gpu`` where numba-cuda is not installed or finds no device. The simulator of numba-cuda
+    (``NUMBA_ENABLE_CUDASIM=1``) counts as a device.
+    """
+    if device == "cpu":
+        return False
+    try:
+        from numba import cuda
+
+        found = bool(cuda.is_available())
+    except ImportError:
+        found = False
+        missing = f"numba-cuda is not installed; {install_hint('gpu')}"
+    else:
+        missing = "CUDA finds no GPU on this machine"
+    if device == "gpu" and not found:
+        raise OptionError(f"device: 'gpu' cannot be used: {missing}, or take device=cpu")
+    return found

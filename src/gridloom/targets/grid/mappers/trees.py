@@ -31,8 +31,7 @@ from gridloom.search.arrays import Int32s
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
 from gridloom.search.settings import check_settings, origin
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
-from gridloom.targets.grid.mappers.mapping import to_failure, to_mapping
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, to_failure, to_mapping
 from gridloom.targets.grid.mappers.place.tree_layouts import TreeLayout, compact, h_tree
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen

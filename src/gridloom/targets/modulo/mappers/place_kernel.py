@@ -18,7 +18,7 @@ from __future__ import annotations
 from gridloom.jit import borrowing, compile_kernel
 from gridloom.search.arrays import Float64s, Int64s
 from gridloom.search.random import RandomState, random_unit
-from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
+from gridloom.targets.modulo.mappers.crossbars.wire_kernel import FAR, price
 from gridloom.targets.modulo.mappers.overuse_kernel import mark, mark_node, overuse, remember
 from gridloom.targets.modulo.mappers.reach.box_kernel import TILES, add_all, add_ball, add_way, begin_box, end_box
 from gridloom.targets.modulo.mappers.reach.gather_kernel import gather

@@ -31,9 +31,9 @@ from gridloom.targets.modulo.mappers.schedule.iterative import (
     heights,
     least_distances,
     modulo_schedule,
+    relations,
     shorten_lifetimes,
 )
-from gridloom.targets.modulo.mappers.schedule.relations import relations
 from gridloom.targets.modulo.mappers.schedule.resources import resources
 from gridloom.targets.modulo.mappers.state import ModuloFabric, ModuloLoop
 from gridloom.targets.modulo.mappers.stores import keep_to_stores

@@ -28,8 +28,7 @@ import numpy as np
 
 from gridloom.jit import borrowing
 from gridloom.search.arrays import Int64s
-from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
-from gridloom.targets.modulo.mappers.crossbars.wire_kernel import cross, enter
+from gridloom.targets.modulo.mappers.crossbars.wire_kernel import FAR, cross, enter, price
 from gridloom.targets.modulo.mappers.reach.box_kernel import (
     CLEARED_FILES,
     CLEARED_TILES,

@@ -271,7 +271,7 @@ def _by_ops(
         *_alive(kind, ends, first, depth, a, b), *_alive(kind, ends, last, depth, a, b),
         spans.sum() / 40, float((spans > 1).sum()) / 20, late.sum() / 40, float((spans > 2).sum()) / 10,
         float((out[is_op] > 1).sum()) / 20, float(out[is_op].max(initial=0)) / 4, float(out[kind == LOAD].sum()) / 12,
-        *_carried(kind, a, b, first, last, depth, rows),
+        *_carried(kind, a, b, first, depth, rows),
         float(constant_edges.sum()) / 20, *_constants(a[constant_edges], b[constant_edges], first, last, rows),
     ]  # fmt: skip
     return np.array(values, dtype=np.float32)
@@ -291,7 +291,7 @@ def _by_rows(kinds: Sequence[int], ends: Ints, lowest: Ints, above: Ints, shape:
         height / shape.rows, (int((lowest + above)[is_op].max(initial=0)) + 1) / shape.rows, float(beside.sum()) / 40,
         *_profile(lowest, highest, is_op, room),
         *_alive(kind, ends, lowest, room, a, b), *_alive(kind, ends, highest, room, a, b),
-        *_carried(kind, a, b, lowest, highest, height, shape.rows),
+        *_carried(kind, a, b, lowest, height, shape.rows),
         *_constants(a[constant_edges], b[constant_edges], lowest, highest, shape.rows),
     ]  # fmt: skip
 
@@ -324,7 +324,7 @@ def _alive(kind: NDArray[np.int_], ends: Ints, level: Ints, depth: int, a: Ints,
     return [float(profile.max(initial=0)) / 12, float(profile.sum()) / 80]
 
 
-def _carried(kind: NDArray[np.int_], a: Ints, b: Ints, first: Ints, last: Ints, depth: int, rows: int) -> list[float]:
+def _carried(kind: NDArray[np.int_], a: Ints, b: Ints, first: Ints, depth: int, rows: int) -> list[float]:
     """How far inputs are carried up and outputs down, in rows."""
     from_load = (kind[a] == LOAD) & (kind[b] == OP)
     to_store = kind[b] == STORE

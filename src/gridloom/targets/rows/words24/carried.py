@@ -13,7 +13,7 @@ import numpy as np
 
 from gridloom.dfg.interpreter import Stimulus, Words
 from gridloom.dfg.model import Dfg, Edge, Initial, Node
-from gridloom.transform.counters import StreamCounter, counters_of
+from gridloom.transform.assumed import StreamCounter, counters_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gridloom.archs.model import Arch, ArchBuilder, Kind, Tile
-from gridloom.archs.simd import check_simd
-from gridloom.archs.spec import check_range, finish_array, parameters
+from gridloom.archs.spec import check_range, check_simd, finish_array, parameters
 from gridloom.errors import ArchError
 
 _STEPS = (-2, -1, 1, 2)

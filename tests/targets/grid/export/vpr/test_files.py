@@ -18,8 +18,7 @@ from gridloom.dfg import DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.frontend.placement import loads_vpr
 from gridloom.targets.grid.export.vpr.architecture import architecture
-from gridloom.targets.grid.export.vpr.netlist import netlist
-from gridloom.targets.grid.export.vpr.placement import placement
+from gridloom.targets.grid.export.vpr.netlist import netlist, placement
 
 SCHEMA = Path(__file__).parents[5] / "docs" / "schemas" / "vpr-architecture.xsd"
 SUBCKT = re.compile(r"\.subckt (\S+)((?: in\[\d+\]=\S+)*) out\[0\]=(\S+)")

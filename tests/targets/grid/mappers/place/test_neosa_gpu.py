@@ -10,7 +10,7 @@ import types
 import pytest
 
 from gridloom.errors import OptionError
-from gridloom.search import devices
+from gridloom.targets.grid.mappers import neosa
 
 COMPARE = """
 import sys, warnings
@@ -30,7 +30,7 @@ for graph in range(int(sys.argv[1])):
     family = ("mesh", "onehop", "hex", "chess")[graph % 4]
     problem = build_problem(random_dag(4 + graph % 5, graph), build(f"{family}:4x4"))
     search, region = StaticSearch(problem, NeosaConfig(), {}), regions(problem.arch, border=graph % 3 == 0)
-    schedule = neosa_kernel.Schedule(20.0, 0.05, 0.5 if graph % 2 else 0.95, graph % 2 == 0)
+    schedule = neosa_kernel.NeosaSchedule(20.0, 0.05, 0.5 if graph % 2 else 0.95, graph % 2 == 0)
     seeds = np.array([graph, graph + 1000], dtype=np.uint64)
     begin = np.stack([search.scattered(np.random.default_rng(int(seed)), problem.allowed) for seed in seeds])
     on_gpu, stop = begin.copy(), np.zeros(1, dtype=np.uint8)
@@ -96,15 +96,15 @@ def test_the_kernel_compiles_to_device_code_where_the_compiler_is_installed():
 def test_a_device_that_is_not_there_is_refused_in_words(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba.cuda", types.SimpleNamespace(is_available=lambda: False))
     monkeypatch.setattr("numba.cuda", sys.modules["numba.cuda"], raising=False)
-    assert not devices.on_gpu("auto")
+    assert not neosa.on_gpu("auto")
     with pytest.raises(OptionError, match="cannot be used: CUDA finds no GPU on this machine, or take device=cpu"):
-        devices.on_gpu("gpu")
+        neosa.on_gpu("gpu")
 
 
 def test_the_processor_needs_no_gpu_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba.cuda", None)
     monkeypatch.delattr("numba.cuda", raising=False)
-    assert not devices.on_gpu("cpu")
-    assert not devices.on_gpu("auto")
+    assert not neosa.on_gpu("cpu")
+    assert not neosa.on_gpu("auto")
     with pytest.raises(OptionError, match=r"numba-cuda is not installed; pip install '.\[gpu\]'"):
-        devices.on_gpu("gpu")
+        neosa.on_gpu("gpu")

@@ -12,8 +12,7 @@ from tests.targets.modulo.mappers.cells.graphs import copies, shuffled, stencil
 
 from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.targets.modulo.mappers.cells.colours import mix_values, refine_colours
-from gridloom.targets.modulo.mappers.cells.pieces import repetition
+from gridloom.targets.modulo.mappers.cells.pieces import mix_values, refine_colours, repetition
 
 TORUS = build("torus:8x8")
 

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.targets.grid.export.vpr.kinds import Blocks, blocks
+from gridloom.targets.grid.export.vpr.netlist import Blocks, blocks
 
 #: The delay of an op and of a wire. One figure for all: the placer is to see lengths only.
 _DELAY = "1e-9"

@@ -2,13 +2,54 @@
 
 Values that need no tile (constants) and ordering edges are left out: they take no wire. A netlist knows no distances,
 so that a loop-carried edge is a wire like any other.
+
+What VPR has to know about a node is which tiles may hold it. Nodes that need the same op classes of their tile are one
+*kind*, and have one model in the netlist; a tile takes the kinds whose classes it has. Names in VPR's files have no
+spaces or brackets; a graph with other names cannot be written. ``placement`` writes a ``.place`` file, for VPR to route
+or to begin from; ``frontend/placement.py`` reads it back.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.targets.grid.export.vpr.kinds import blocks
+from gridloom.errors import OptionError
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.$-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """The nodes that need a tile, with the kind of each; ``operands`` is the most that any of them has."""
+
+    kind: dict[str, str]
+    classes: dict[str, frozenset[str]]
+    operands: int
+
+
+def blocks(dfg: Dfg, arch: Arch) -> Blocks:
+    """The blocks of a graph on a static grid.
+
+    OptionError for another array, and for a node whose name cannot stand in a netlist.
+    """
+    if not arch.has("grid"):
+        raise OptionError(f"array {arch.name!r} is not a static grid; VPR's files describe mesh, onehop, hex and chess")
+    kind: dict[str, str] = {}
+    names: dict[frozenset[str], str] = {}
+    for node in dfg.nodes:
+        if dfg.op_class(node.id) in arch.free:
+            continue
+        if not _NAME.fullmatch(node.id):
+            raise OptionError(f"node {node.id!r} cannot be named in a netlist; use letters, digits and _ . $ -")
+        needed = dfg.required_classes(node.id, results_leave=True)
+        kind[node.id] = names.setdefault(needed, "node_" + "_".join(sorted(needed)))
+    operands = max((len(dfg.operand_edges(node)) for node in kind), default=0)
+    return Blocks(kind=kind, classes={name: needed for needed, name in names.items()}, operands=max(1, operands))
 
 
 def netlist(dfg: Dfg, arch: Arch) -> str:
@@ -21,3 +62,22 @@ def netlist(dfg: Dfg, arch: Arch) -> str:
         pins = [f"in[{k}]={source}" for k, source in enumerate(operands)]
         lines.append(" ".join([".subckt", kind, *pins, f"out[0]={node}"]))
     return "\n".join([*lines, ".end", ""])
+
+
+def placement(place: Mapping[str, str], arch: Arch, *, netlist: str) -> str:
+    """The text of a ``.place`` file: node -> tile name, in the coordinates of VPR's array with its empty ring.
+
+    ``netlist`` is the name of the netlist that it belongs to. VPR compares its digest with the file's unless it is told
+    not to (``--verify_file_digests off``).
+    """
+    lines = [
+        f"Netlist_File: {netlist} Netlist_ID: none",
+        f"Array size: {arch.cols + 2} x {arch.rows + 2} logic blocks",
+        "",
+        "#block name\tx\ty\tsubblk\tlayer\tblock number",
+        "#----------\t--\t--\t------\t-----\t------------",
+    ]
+    for number, (node, tile) in enumerate(place.items()):
+        record = arch.tiles[arch.tile_index[tile]]
+        lines.append(f"{node}\t{record.col + 1}\t{record.row + 1}\t0\t0\t#{number}")
+    return "\n".join([*lines, ""])

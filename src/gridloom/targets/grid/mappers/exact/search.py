@@ -26,10 +26,9 @@ from gridloom.search.settings import origin
 from gridloom.search.solver import ExactConfig, ModelTooLargeError, OutOfTimeError, Solved, cp_model, solve, too_large
 from gridloom.targets.grid.bounds import GridBound, fifo_bound, latency_bound, wirelength_bound
 from gridloom.targets.grid.mappers.balance.exact import Balance, IssueTiming, balance
-from gridloom.targets.grid.mappers.candidate import PlacementCandidate
 from gridloom.targets.grid.mappers.exact.first import first_mapping
 from gridloom.targets.grid.mappers.exact.model import StaticModel, StaticScope
-from gridloom.targets.grid.mappers.mapping import to_mapping
+from gridloom.targets.grid.mappers.mapping import PlacementCandidate, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
 

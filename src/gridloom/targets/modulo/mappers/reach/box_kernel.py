@@ -1,4 +1,4 @@
-"""The tiles that a route, or a node with its routes, may use: a box around them, compiled.
+"""Hops between tiles, and the box of tiles that a route, or a node with its routes, may use, compiled.
 
 On a large array a sweep over all tiles is wasted: routes stay near the straight way between their ends. A box holds the
 tiles within some hops of given ones, those that lie between them, and their files; its rim holds the tiles outside that
@@ -7,9 +7,39 @@ tiles of the box read, whose prices have to be cleared with those of the box. On
 
 from __future__ import annotations
 
-from gridloom.jit import borrowing
-from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR
+import numpy as np
+
+from gridloom.jit import borrowing, kernel
+from gridloom.search.arrays import Int16s, Int64s
+from gridloom.targets.modulo.mappers.crossbars.wire_kernel import FAR
 from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, TileBox
+
+
+@kernel
+def count_hops(follow_at: Int64s, follow: Int64s, hops: Int16s) -> None:
+    """Fill hops[a, b] by a breadth-first search from each tile; ``follow`` has the tiles that read each tile.
+
+    Tiles that cannot be reached keep what the table holds before. Cost: tiles times links.
+    """
+    tiles = hops.shape[0]
+    queue = np.zeros(tiles, dtype=np.int64)
+    for start in range(tiles):
+        queue[0] = start
+        head, tail = 0, 1
+        seen = np.zeros(tiles, dtype=np.uint8)
+        seen[start] = 1
+        hops[start, start] = 0
+        while head < tail:
+            tile = queue[head]
+            head += 1
+            for k in range(follow_at[tile], follow_at[tile + 1]):
+                after = follow[k]
+                if seen[after] == 0:
+                    seen[after] = 1
+                    hops[start, after] = hops[start, tile] + 1
+                    queue[tail] = after
+                    tail += 1
+
 
 # What Box.size counts.
 TILES = 0

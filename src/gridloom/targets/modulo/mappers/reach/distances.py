@@ -23,7 +23,7 @@ class Distances:
     @cached_property
     def hops(self) -> Int16s:
         """[a, b] -> tiles that a value of tile a passes to be read by tile b."""
-        from gridloom.targets.modulo.mappers.reach.distance_kernel import count_hops
+        from gridloom.targets.modulo.mappers.reach.box_kernel import count_hops
 
         reads = self.problem.structure.reads
         followers: list[list[int]] = [[] for _ in reads]

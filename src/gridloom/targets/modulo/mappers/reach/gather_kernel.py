@@ -6,8 +6,7 @@ The steps are those of :mod:`gridloom.targets.modulo.mappers.route_kernel`, read
 from __future__ import annotations
 
 from gridloom.jit import borrowing
-from gridloom.targets.modulo.mappers.crossbars.price_kernel import FAR, price
-from gridloom.targets.modulo.mappers.crossbars.wire_kernel import cross_back, enter_back
+from gridloom.targets.modulo.mappers.crossbars.wire_kernel import FAR, cross_back, enter_back, price
 from gridloom.targets.modulo.mappers.reach.box_kernel import FILES, TILES
 from gridloom.targets.modulo.mappers.route_kernel import (
     HOLD_PRICE,

@@ -6,16 +6,20 @@ it is forced in, and what it displaces is scheduled again. ``shorten_lifetimes``
 so that values wait less.
 
 Cost: O(n^3) for the distances (for large graphs as a rule O(n * arcs)) and O(n^2) per pass for the schedule, compiled.
+
+A placer asks for the bounds of one node at a time (``relations``). In a graph of many parts few nodes depend on each
+other, and in any graph a row that lies together in memory is read far faster than a column of a large table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from gridloom.search.arrays import Float64s, Int64s
+from gridloom.search.arrays import Float64s, Int32s, Int64s
 
 # Placements per node after which a schedule is given up.
 _TRIES = 12
@@ -45,7 +49,7 @@ class Dependence:
 
 def least_distances(count: int, dependences: Sequence[Dependence], ii: int) -> Int64s:
     """[a, b] -> least cycles from the issue of a to that of b; NONE: no dependence. A positive diagonal: II too low."""
-    from gridloom.targets.modulo.mappers.schedule.distance_kernel import close_distances, longest_paths
+    from gridloom.targets.modulo.mappers.schedule.iterative_kernel import close_distances, longest_paths
 
     table = np.full((count, count), NONE, dtype=np.int64)
     if count > _DENSE and dependences:
@@ -176,3 +180,31 @@ def recurrence(count: int, dependences: Sequence[Dependence], ii: int) -> list[i
     cycle.reverse()
     start = cycle.index(min(cycle))
     return cycle[start:] + cycle[:start]
+
+
+class DependenceRelations(NamedTuple):
+    """CSR: for each node those that depend on it or that it depends on, in their order."""
+
+    at: Int64s
+    other: Int32s
+    #: The least number of cycles from the issue of the node to that of the other, and from the other's to its own;
+    #: NONE: there is no such bound.
+    after: Int32s
+    before: Int32s
+
+
+def relations(least: Int64s) -> DependenceRelations:
+    """The rows of a table of least distances. O(n^2).
+
+    >>> table = np.array([[NONE, 2, NONE], [-4, NONE, NONE], [NONE, NONE, NONE]])
+    >>> rows = relations(table)
+    >>> rows.at.tolist(), rows.other.tolist(), rows.after.tolist(), rows.before.tolist()
+    ([0, 1, 2, 2], [1, 0], [2, -4], [-4, 2])
+    """
+    bounded = least > NONE
+    bounded |= bounded.T.copy()
+    np.fill_diagonal(bounded, val=False)
+    nodes, others = np.nonzero(bounded)
+    at = np.searchsorted(nodes, np.arange(len(least) + 1)).astype(np.int64)
+    after, before = least[nodes, others].astype(np.int32), least[others, nodes].astype(np.int32)
+    return DependenceRelations(at, others.astype(np.int32), after, before)

@@ -1,4 +1,4 @@
-"""The kernels as a table, for documentation and listings.
+"""The kernels as a table, for documentation.
 
 ``docs/kernels.md`` contains the table; a test compares the two.
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridloom.targets.dataflow.learned import data
-from gridloom.targets.dataflow.learned.random_guides import RoundTripGuide, random_guide
+from gridloom.targets.dataflow.learned.data import RoundTripGuide, random_guide
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
 

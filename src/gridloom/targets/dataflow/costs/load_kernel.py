@@ -1,4 +1,4 @@
-"""Where flows meet, compiled: what comes to a link on other ways than a flow does, and the speed that this allows.
+"""Loads of links, compiled: what multicast trees put on them, and where flows meet.
 
 Flows that come over the same link before have been put in order there and no longer disturb each other. Packets wait
 where ways meet: for those of other trees that reach the same link from elsewhere. Routes are flat, as in `Decisions`.
@@ -13,6 +13,27 @@ from gridloom.jit import checked_kernel
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+@checked_kernel
+def add_trees(loads: Floats, starts: Ints, route: Ints, order: Ints, tree: Ints, rate: Floats) -> None:
+    """Add to ``loads[decision, link]`` the rates of the trees that cross a link, each once. Linear in the hops.
+
+    ``order`` lists the flows tree by tree. A tree that comes to a link on two ways counts once, too, though it sends
+    two copies there; routes that part seldom meet again.
+    """
+    count, links = loads.shape
+    flows = len(order)
+    seen = np.full(links, -1, dtype=np.int64)
+    for d in range(count):
+        for k in range(flows):
+            f = order[k]
+            mark = d * flows + tree[f]
+            for j in range(starts[d * flows + f], starts[d * flows + f + 1]):
+                if seen[route[j]] != mark:
+                    seen[route[j]] = mark
+                    loads[d, route[j]] += rate[f]
+
 
 # Halvings of the interval in which the speed lies: to a thousandth.
 _HALVINGS = 10

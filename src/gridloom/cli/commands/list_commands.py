@@ -1,11 +1,14 @@
 """``gridloom list`` lists the names that can be used, from the registry alone, so that it answers at once.
 
 Nothing that a name stands for is imported, so that a missing extra does not keep a name from being listed.
+
+``gridloom doctor`` says what this installation has: versions, extras, tools, caches, sandbox.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from typing import Annotated, Any, Final
 
 import typer
@@ -120,3 +123,12 @@ def _for_arrays(item: registry.Entry | registry.MapperEntry) -> str:
     if not isinstance(item, registry.MapperEntry):
         return ""
     return f"[{', '.join(trait for kind in item.takes for trait in kind.traits)}] "
+
+
+def doctor(*, as_json: AsJson = False, quiet: Quiet = False) -> int:
+    """Show versions, extras and how to install them, tools, caches, and what confines native code on this machine."""
+    from gridloom.flow.doctor import examine
+
+    found = examine(os.environ.get("NUMBA_CACHE_DIR"))
+    print(json.dumps(found.to_dict()) if as_json else found.text)
+    return 0
