@@ -1,10 +1,10 @@
-"""The declaration of what belongs to no target: described arrays, the portfolio, kernels and readers of graphs."""
+"""The declaration of what belongs to no target: described arrays, the portfolio, kernels, readers and commands."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from gridloom.registry import Entry, Mapper, Reader, Target
+from gridloom.registry import Command, Entry, Mapper, Reader, Target
 
 #: The graphs of the NeoSA evaluation.
 _NEOSA: Final = (
@@ -182,6 +182,53 @@ TARGET: Final = Target(
             "gridloom.frontend.graphs.e2emap:read",
             "kernels of E2EMap, lines of values with commas: *.txt",
             endings=(".txt",),
+        ),
+    },
+    commands={
+        "studio": Command("gridloom.cli.commands.studio_command:studio", "Map, watch and understand in the browser."),
+        "map": Command(
+            "gridloom.cli.commands.map_command:map_source", "Map a graph onto an array, check and simulate it."
+        ),
+        "compile": Command(
+            "gridloom.cli.commands.compile_command:compile_source", "Map a whole C function and run it on data."
+        ),
+        "check": Command(
+            "gridloom.cli.commands.check_commands:check", "Check a saved mapping against every rule of its array."
+        ),
+        "simulate": Command(
+            "gridloom.cli.commands.check_commands:simulate", "Run a saved mapping and compare its values."
+        ),
+        "show": Command(
+            "gridloom.cli.commands.show_command:show", "Draw a mapping, an array or a graph, or list loops."
+        ),
+        "bench": Command("gridloom.cli.commands.bench_command:bench", "Run a suite: every source on every array."),
+        "rtl": Command(
+            "gridloom.cli.commands.rtl_command:rtl", "Write the Verilog of an array, the bits of a mapping."
+        ),
+        "synth": Command(
+            "gridloom.cli.commands.synth_command:synth", "Place an array on an FPGA: LUTs, clock, bitstream."
+        ),
+        "system": Command(
+            "gridloom.cli.commands.system_command:system", "Run a C program on a RISC-V core with an array."
+        ),
+        "partition": Command(
+            "gridloom.cli.commands.partition_command:partition", "Cut a graph into parts that map one after the other."
+        ),
+        "estimate": Command(
+            "gridloom.cli.commands.estimate_command:estimate", "Estimate the columns of a graph or the II of a loop."
+        ),
+        "train": Command(
+            "gridloom.cli.commands.model_commands:train", "Train a model, or make the data it learns from."
+        ),
+        "eval": Command("gridloom.cli.commands.model_commands:evaluate", "Measure a model on data it has not seen."),
+        "explore": Command(
+            "gridloom.cli.commands.explore_command:explore", "Map kernels onto every array of a space and compare."
+        ),
+        "doctor": Command(
+            "gridloom.cli.commands.list_commands:doctor", "Show versions, extras, tools, caches and the sandbox."
+        ),
+        "list": Command(
+            "gridloom.cli.commands.list_commands:list_names", "List the names of arrays, mappers, kernels and more."
         ),
     },
 )

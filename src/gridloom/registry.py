@@ -40,12 +40,6 @@ BUILT_IN: Final = (
 #: What is looked up by name.
 GROUPS: Final = ("archs", "mappers", "kernels", "costs", "networks", "readers", "suites", "models")
 
-#: The commands that belong to no target; their functions are in ``cli``.
-COMMON_COMMANDS: Final = (
-    "studio", "map", "compile", "check", "simulate", "show", "bench", "rtl", "synth", "system", "partition", "estimate",
-    "train", "eval", "explore", "doctor", "list",
-)  # fmt: skip
-
 #: What loads the plug-ins. It stands here by its place, since it imports this module.
 _LOAD_PLUGINS: Final = "gridloom.plugins:load"
 _REFUSE: Final = "gridloom.plugins:refuse_hook"
@@ -302,7 +296,7 @@ class Registry:
         pairs: list[tuple[str, Mapping[str, Any], Iterable[str]]] = [
             ("kind", self.kinds, target.kinds),
             ("trait", self.traits, target.traits),
-            ("command", {**self.commands, **dict.fromkeys(COMMON_COMMANDS)}, target.commands),
+            ("command", self.commands, target.commands),
             ("ending", self.endings, [ending for reader in target.readers.values() for ending in reader.endings]),
         ]
         pairs += [(group.removesuffix("s"), self.groups[group], getattr(target, group))
@@ -479,7 +473,7 @@ def has_trait(name: str) -> bool:
 
 
 def commands() -> dict[str, Command]:
-    """The commands that built-in targets declare."""
+    """The commands that are built in."""
     return _built_in().commands
 
 

@@ -10,7 +10,6 @@ from tests.plugins.packages import GOOD, install, run_python
 
 import gridloom as gl
 from gridloom import plugins, registry
-from gridloom.cli.app import COMMANDS
 from gridloom.flow.inputs import prepare
 from gridloom.search.choice import default_mapper
 
@@ -140,8 +139,3 @@ def test_a_program_switches_them_off(good: Path) -> None:
     assert not registry.has("kernels", "twice") and plugins.find_plugins() == ()
     plugins.switch(True)
     assert registry.has("kernels", "twice")
-
-
-def test_the_names_of_our_commands_are_known_to_the_registry() -> None:
-    shared = tuple(name for name, _, _ in COMMANDS if name not in registry.commands())
-    assert shared == registry.COMMON_COMMANDS

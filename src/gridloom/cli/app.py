@@ -1,8 +1,8 @@
 """The commands and their order in the help text.
 
 Importing this module imports every command's function, but no command imports what it works with before it runs:
-``gridloom --help`` and completion have to answer at once. A new command is a module in ``commands`` and a row of
-``_SHARED``; one that belongs to a target is declared by it and stands after the command that it names.
+``gridloom --help`` and completion have to answer at once. The commands are declared: those that serve every target in
+:mod:`gridloom.builtin`, the others in the declaration of their target.
 """
 
 from __future__ import annotations
@@ -16,20 +16,6 @@ from typer.core import TyperGroup
 
 from gridloom import registry
 from gridloom._version import __version__
-from gridloom.cli.commands.bench_command import bench
-from gridloom.cli.commands.check_commands import check, simulate
-from gridloom.cli.commands.compile_command import compile_source
-from gridloom.cli.commands.estimate_command import estimate
-from gridloom.cli.commands.explore_command import explore
-from gridloom.cli.commands.list_commands import doctor, list_names
-from gridloom.cli.commands.map_command import map_source
-from gridloom.cli.commands.model_commands import evaluate, train
-from gridloom.cli.commands.partition_command import partition
-from gridloom.cli.commands.rtl_command import rtl
-from gridloom.cli.commands.show_command import show
-from gridloom.cli.commands.studio_command import studio
-from gridloom.cli.commands.synth_command import synth
-from gridloom.cli.commands.system_command import system
 from gridloom.cli.entry import use_no_plugins
 from gridloom.cli.options import Quiet
 from gridloom.limits import check_numbers
@@ -82,27 +68,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: Name, function and the line of the overview, which has room for 54 characters on a terminal of 80 columns.
-_SHARED: Final[tuple[tuple[str, Callable[..., int], str], ...]] = (
-    ("studio", studio, "Map, watch and understand in the browser."),
-    ("map", map_source, "Map a graph onto an array, check and simulate it."),
-    ("compile", compile_source, "Map a whole C function and run it on data."),
-    ("check", check, "Check a saved mapping against every rule of its array."),
-    ("simulate", simulate, "Run a saved mapping and compare its values."),
-    ("show", show, "Draw a mapping, an array or a graph, or list loops."),
-    ("bench", bench, "Run a suite: every source on every array."),
-    ("rtl", rtl, "Write the Verilog of an array, the bits of a mapping."),
-    ("synth", synth, "Place an array on an FPGA: LUTs, clock, bitstream."),
-    ("system", system, "Run a C program on a RISC-V core with an array."),
-    ("partition", partition, "Cut a graph into parts that map one after the other."),
-    ("estimate", estimate, "Estimate the columns of a graph or the II of a loop."),
-    ("train", train, "Train a model, or make the data it learns from."),
-    ("eval", evaluate, "Measure a model on data it has not seen."),
-    ("explore", explore, "Map kernels onto every array of a space and compare."),
-    ("doctor", doctor, "Show versions, extras, tools, caches and the sandbox."),
-    ("list", list_names, "List the names of arrays, mappers, kernels and more."),
-)
-
 
 def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
     """The command, which refuses numbers outside of their ranges before it does anything."""
@@ -116,12 +81,17 @@ def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _ordered() -> list[tuple[str, Callable[..., int], str]]:
-    """The commands in the order of the help text: those of targets stand after the command that they name."""
-    rows = list(_SHARED)
-    for name, command in reversed(registry.commands().items()):
-        names = [row[0] for row in rows]
-        at = names.index(command.after) + 1 if command.after in names else len(rows)
-        rows.insert(at, (name, command.load(), command.summary))
+    """Name, function and line of each command, in the order of the help text.
+
+    Commands of targets stand after the command that they name. A line has room for 54 characters on a terminal of 80
+    columns.
+    """
+    declared = registry.commands()
+    order = [name for name, command in declared.items() if not command.after]
+    for name, command in reversed(declared.items()):
+        if command.after:
+            order.insert(order.index(command.after) + 1 if command.after in order else len(order), name)
+    rows = [(name, declared[name].load(), declared[name].summary) for name in order]
     return rows
 
 
