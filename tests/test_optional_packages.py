@@ -40,6 +40,7 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     ],
     "check": [(["saved.json"], None)],
     "simulate": [(["saved.json"], None)],
+    "why": [(["saved.json"], None), (["kernel:vector_add", "--arch", "torus:2x2"], None)],
     "show": [(["saved.json"], None), (["{examples}/kernels/fir.c"], "c")],
     "rtl": [(["saved.json", "-o", "rtl"], None)],
     "vpr": [(["kernel:vector_add", "--arch", "mesh:3x3", "-o", "vpr"], None)],

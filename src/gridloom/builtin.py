@@ -198,6 +198,7 @@ TARGET: Final = Target(
         "simulate": Command(
             "gridloom.cli.commands.check_commands:simulate", "Run a saved mapping and compare its values."
         ),
+        "why": Command("gridloom.cli.commands.why_command:why", "Say what bounds a result, and what would help."),
         "show": Command(
             "gridloom.cli.commands.show_command:show", "Draw a mapping, an array or a graph, or list loops."
         ),

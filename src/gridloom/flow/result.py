@@ -18,6 +18,7 @@ from gridloom.mapping.model import Failure, Mapping
 
 if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
+    from gridloom.flow.why.explanation import Explanation
 
 #: The fields that ``stats`` recomputes from a mapping, in the order of the record.
 METRICS: Final = (
@@ -122,6 +123,19 @@ class Result:
         from gridloom.flow.display.picture import result_html
 
         return result_html(self)
+
+    def why(self, *, search: bool = True) -> Explanation:
+        """What bounds the result or forbids a mapping, and what would help, tried before it is offered.
+
+        With ``search``, short searches try what no bound can judge: seconds, where the result is above its bounds.
+        """
+        from gridloom import registry
+        from gridloom.flow.request import Request
+        from gridloom.flow.why.explanation import explain
+
+        mapper = self.mapper if registry.has("mappers", self.mapper) else "auto"
+        trial = Request(source=self.dfg, arch=self.arch, mapper=mapper, seed=self.seed) if search else None
+        return explain(self.dfg, self.arch, self.mapping, self.failure, trial=trial)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data: every field is always there, null where it has no meaning."""

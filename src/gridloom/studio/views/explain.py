@@ -1,20 +1,20 @@
-"""Why the II of a mapping is not lower: bound by bound, with what each one points at.
+"""Why the II of a mapping is not lower, as the page shows it: bounds, levers, and the fullest places.
 
-Bounds by counting and by recurrences hold for every mapping. Above them only the search can tell: what it was short of
-shows in how full the links and issue slots of the mapping are, and in the failure of a try at a lower II.
+What a search above the bounds was short of shows in how full the links and issue slots of the mapping are, and in the
+failure of a try at a lower II.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from gridloom import registry
-from gridloom.archs.model import ISSUE_KINDS, Arch
-from gridloom.dfg.model import Dfg
-from gridloom.dfg.recurrence import binding_recurrence, recurrence_mii
-from gridloom.mapping.mii import least_latencies, resource_bounds
+from gridloom.archs.model import ISSUE_KINDS
+from gridloom.flow.why.explanation import Explanation, explain
+from gridloom.mapping.mii import least_latencies
 from gridloom.studio.views.opened import Opened
 
+#: So many bounds are listed.
+_BOUNDS: Final = 40
 #: Tiles and links that the list of full places names.
 _NAMED: Final = 6
 #: Links in use beyond this share count as crowded.
@@ -28,87 +28,20 @@ def explanation(one: Opened) -> dict[str, Any]:
     """
     mapping = one.mapping
     dfg, arch = mapping.dfg, mapping.arch
-    if arch.style == "elastic":
-        return _of_pipeline(one)
-    bounds = _recurrences(dfg, arch) + _resources(dfg, arch)
-    bounds.sort(key=lambda row: -int(row["ii"]))
-    mii = max([1, *(int(row["ii"]) for row in bounds)])
-    for row in bounds:
-        row["binding"] = row["ii"] == mapping.ii
-    proof = mapping.provenance.get("proof") or mapping.provenance.get("bound")
+    told = explain(dfg, arch, mapping)
+    record = told.to_dict()
+    mii = told.mii or 0
     return {
-        "ii": mapping.ii,
-        "mii": mii,
+        "ii": told.ii,
+        "mii": told.mii,
         "static": arch.style == "static",
-        "verdict": _verdict(arch, mapping.ii, mii, bounds, bool(mapping.provenance.get("optimal"))),
-        "bounds": bounds[:40],
+        "verdict": record["verdict"][:1].upper() + record["verdict"][1:],
+        "bounds": record["reasons"][:_BOUNDS],
+        "levers": record["levers"],
         "crowded": _crowded(one),
-        "proof": None if proof is None else str(proof),
-        "estimates": _estimates(one, mii),
+        "proof": told.proof or None,
+        "estimates": _estimates(one, mii) if told.ii is not None else _period(told),
     }
-
-
-def _recurrences(dfg: Dfg, arch: Arch) -> list[dict[str, Any]]:
-    """The bound of the binding recurrence, with its edges; none where no recurrence asks for more than II 1."""
-    latency = least_latencies(dfg, arch)
-    edges = binding_recurrence(dfg, latency)
-    if not edges:
-        return []
-    rows = [dfg.edges[e] for e in edges]
-    cycles = sum(latency(edge.source) if edge.kind == "data" else edge.delay for edge in rows)
-    distance = sum(edge.distance for edge in rows)
-    way = " → ".join([*(edge.source for edge in rows[:12]), "…" if len(rows) > 12 else rows[0].source])
-    later = f"{distance} iteration{'s' if distance > 1 else ''}"
-    return [{
-        "kind": "recurrence",
-        "ii": recurrence_mii(dfg, latency),
-        "text": f"the recurrence {way} takes {cycles} cycles and comes back after {later}",
-        "nodes": [dfg.index[edge.source] for edge in rows],
-        "edges": list(edges),
-        "tiles": [],
-        "help": "shorten the chain between two iterations: fewer or faster operations on it, or an unrolled reduction",
-    }]  # fmt: skip
-
-
-def _resources(dfg: Dfg, arch: Arch) -> list[dict[str, Any]]:
-    """The bounds by counting, with the nodes that count and the tiles that can run them."""
-    bounds, missing = resource_bounds(dfg, arch)
-    rows = []
-    for bound in bounds:
-        classes = set(bound.classes)
-        rows.append({
-            "kind": "resource",
-            "ii": bound.ii,
-            "text": bound.reason,
-            "nodes": [k for k, node in enumerate(dfg.nodes) if dfg.op_class(node.id) in classes],
-            "edges": [],
-            "tiles": [t for t, tile in enumerate(arch.tiles) if tile.classes & classes],
-            "help": f"more tiles that run {' or '.join(bound.classes)}, or fewer such operations",
-        })  # fmt: skip
-    for name in missing:
-        rows.append({
-            "kind": "missing", "ii": 0, "text": f"no tile runs {name}", "edges": [], "tiles": [],
-            "nodes": [k for k, node in enumerate(dfg.nodes) if dfg.op_class(node.id) == name],
-            "help": "an array that has them",
-        })  # fmt: skip
-    return rows
-
-
-def _verdict(arch: Arch, ii: int, mii: int, bounds: list[dict[str, Any]], optimal: bool) -> str:
-    """The answer in one sentence."""
-    if arch.style == "static":
-        return "The II is 1: a static array starts an iteration in every cycle, and no array can do better."
-    if ii <= mii:
-        why = next(
-            (row["text"] for row in bounds if row["ii"] == ii), "an iteration cannot start more than once per cycle"
-        )
-        return f"II {ii} is the least there is: {why}."
-    if optimal:
-        return f"II {ii} is above the bound of {mii}, and a proof says that there is no lower one."
-    return (
-        f"The bounds allow II {mii}, and the search ended at II {ii}: no bound forbids less, but routes and registers "
-        f"were not found for it. A try at II {ii - 1} says what it is short of."
-    )
 
 
 def _crowded(one: Opened) -> dict[str, Any]:
@@ -154,27 +87,6 @@ def _estimates(one: Opened, mii: int) -> list[list[Any]]:
     return [row for row in rows if row[2] is not None]
 
 
-def _of_pipeline(one: Opened) -> dict[str, Any]:
-    """Elastic arrays have a period instead of an II; the bottleneck is what bounds it."""
-    measure = registry.hook_for("explanations", one.mapping.arch)
-    load = None if measure is None else measure(one.mapping)
-    arch, dfg = one.mapping.arch, one.mapping.dfg
-    if load is None:
-        return {"ii": None, "mii": None, "static": False, "verdict": "The pipeline has no steady state.", "bounds": [],
-                "crowded": _crowded(one), "proof": None, "estimates": []}  # fmt: skip
-    tiles = [t for t, tile in enumerate(arch.tiles) if tile.name in load.hot]
-    nodes = [dfg.index[i.node] for i, t in zip(one.mapping.instances, one.details.instance_tiles) if t in tiles]
-    bottleneck = {
-        "kind": "bottleneck", "ii": round(load.period, 2), "text": load.bottleneck, "nodes": nodes, "edges": [],
-        "tiles": tiles, "binding": True, "help": "more units for the slowest operation, or shorter ways for its tokens",
-    }  # fmt: skip
-    return {
-        "ii": None,
-        "mii": None,
-        "static": False,
-        "verdict": f"A period of {load.period:g} cycles; the bound is {load.bound:g}. {load.bottleneck}",
-        "bounds": [bottleneck],
-        "crowded": _crowded(one),
-        "proof": None,
-        "estimates": [["period in cycles", f"at least {load.bound:g}", round(load.period, 3)]],
-    }
+def _period(told: Explanation) -> list[list[Any]]:
+    """The period of an array without an II, which the bottleneck sets."""
+    return [["period in cycles", "", reason.ii] for reason in told.reasons]

@@ -9,6 +9,10 @@ export class Understand {
       make("h2", { id: "h-why" }, told.ii === null ? "What bounds the period" : `Why II ${told.ii}?`),
       make("p", { id: "why-verdict" }, told.verdict),
       make("ol", { id: "bounds", class: "bounds" }, ...told.bounds.slice(0, 12).map((bound) => this.bound(bound))),
+      told.levers.length
+        ? make("p", { id: "levers", class: "chips" }, make("span", {}, "would help: "),
+          ...told.levers.map(({ change, gain }) => make("span", { class: "lever" }, `${change}: ${gain}`)))
+        : "",
       this.crowded(told.crowded),
       told.proof ? make("p", { class: "hint" }, `Proof: ${told.proof}`) : "",
       estimates(told.estimates),
