@@ -18,13 +18,14 @@ EXTRAS_test := $(EXTRAS)
 READY := $(VENV)/.ready-test
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs test test-slow lint types format coverage clean
+.PHONY: help venv demo docs results test test-slow lint types format coverage clean
 
 help:
 	@echo "make demo       map a loop of a C file, verify and simulate it, draw it, write report.html"
 	@echo "make test       lint, types and all tests that are not slow"
 	@echo "make test-slow  the slow tests"
 	@echo "make docs       the documentation as a site in $(SITE); a broken link is an error"
+	@echo "make results    measure all quick claims again and compare them with what is stored"
 	@echo "make lint | types | format | coverage | venv | clean"
 
 venv: $(READY)
@@ -47,8 +48,12 @@ demo: $(VENV)/.ready-demo
 
 # NO_MKDOCS_2_WARNING keeps the theme's advertisement of its successor out of the output.
 docs: $(VENV)/.ready-docs
+	$(BIN)/python -m benchmarks pages --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo "the site is in $(SITE)/index.html; with search: python3 -m http.server --directory $(SITE)"
+
+results: $(READY)
+	$(BIN)/python -m benchmarks compare --quick
 
 test: $(READY) lint types
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)

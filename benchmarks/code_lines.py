@@ -30,6 +30,11 @@ def count_lines(text: str) -> int:
     return len(lines - set(_docstring_lines(ast.parse(text))))
 
 
+def source_files(folder: Path) -> list[Path]:
+    """The Python files of a folder without those of ``testing``."""
+    return [path for path in sorted(folder.rglob("*.py")) if "testing" not in path.parts]
+
+
 def _docstring_lines(tree: ast.Module) -> Iterator[int]:
     for node in ast.walk(tree):
         match node:
@@ -51,7 +56,7 @@ def main() -> None:
     parser.add_argument("--by", type=int, default=0, metavar="DEPTH")
     asked = parser.parse_args()
     counts: Counter[str] = Counter()
-    files = [path for path in sorted(asked.folder.rglob("*.py")) if "testing" not in path.parts]
+    files = source_files(asked.folder)
     for path in files:
         counts["/".join(path.relative_to(asked.folder).parts[:-1][: asked.by])] += count_lines(path.read_text("utf-8"))
     for name, count in sorted(counts.items()) if asked.by else ():

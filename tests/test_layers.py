@@ -36,7 +36,9 @@ from gridloom import registry
 
 DOCUMENTS = Path(__file__).resolve().parents[1] / "docs"
 
-EVERYONE_MAY = frozenset({"errors", "jit", "limits", "plugins", "registry", "text_file", "yaml_text", "_version"})
+EVERYONE_MAY = frozenset(
+    {"errors", "jit", "limits", "plugins", "registry", "statistics", "text_file", "yaml_text", "_version"}
+)
 NOUNS = frozenset({"dfg", "archs", "mapping"})
 #: What mappers share.
 SEARCH = frozenset({"search", "partition", "transform"})
@@ -52,6 +54,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "plugins": frozenset(),
     "builtin": frozenset(),
     "_version": frozenset(),
+    "statistics": frozenset(),
     "dfg": frozenset(),
     "limits": frozenset(),
     "text_file": frozenset(),

@@ -6,8 +6,8 @@ so not over a network file system; there, one client and a cluster). Claims keep
 the same job: a claim is a lease that its owner renews; one whose owner died on this machine is free at once, any
 other when it expires.
 
-Cost: about 0.3 ms per job for claim and row (benchmarks/jobs.py). Rows survive a killed process; a power cut may take
-the last few with it, never the file.
+Cost: about 0.3 ms per job for claim and row (``python -m benchmarks run speed/jobs``). Rows survive a killed process; a
+power cut may take the last few with it, never the file.
 
 There are two tables: ``results`` has a row for each job, with what was asked, its status and its value as JSON text;
 ``claims`` has a row for each job that some run is computing now. The schema version is SQLite's ``user_version``.

@@ -10,7 +10,8 @@ deaths its future raises `WorkerLost`. The last attempt is made with no other jo
 memory shortage is not blamed for its neighbours. Workers are spawned, not forked: a fork of a process with threads
 (numba's, BLAS's) can deadlock.
 
-Cost: about 0.3 ms per job (benchmarks/jobs.py); a worker starts in about 0.1 s plus the imports of the job's module.
+Cost: about 0.3 ms per job (``python -m benchmarks run speed/jobs``); a worker starts in about 0.1 s plus the imports of
+the job's module.
 """
 
 from __future__ import annotations

@@ -320,6 +320,11 @@ def _loop_lines(loops: Mapping[str, Any] | None) -> list[str]:
                 f" ({part['energy']:.2f} of the energy), {part['with_processor']:.2f} times on all "
                 f"{part['all_cells']} loops with unmapped ones on the processor"
             )
+            found = part["comparison"]
+            lines.append(
+                f"{first} beside {other} by II: {found['verdict']} ({found['wins']} wins, {found['ties']} ties, "
+                f"{found['losses']} losses, sign test p = {found['p_value']:.2g})"
+            )
     return lines
 
 

@@ -6,12 +6,12 @@ are assumed, and the prologue is left out. Means are geometric, since ratios of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, get_args
 
 from gridloom.mapping.model import Cause
+from gridloom.statistics import compare_pairs, geometric_mean
 
 Row = Mapping[str, Any]
 
@@ -82,7 +82,8 @@ def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
 
     ``speedup`` is over the cells that both map, ``with_processor`` over all cells, where a loop that does not map runs
     on the processor. ``energy`` is the first mapper's energy over the second's on cells that both map: power and clock
-    belong to the array, so E = P x C x D is in the ratio of the cycles C.
+    belong to the array, so E = P x C x D is in the ratio of the cycles C. ``comparison`` says whether the IIs differ by
+    more than chance; a loop that one mapper does not map is lost.
     """
     a, b = _by_cell(first), _by_cell(second)
     cells = sorted(a.keys() & b.keys())
@@ -93,19 +94,10 @@ def ratio(first: Sequence[Row], second: Sequence[Row]) -> dict[str, Any]:
         "energy": geometric_mean(a[cell]["ii"] / b[cell]["ii"] for cell in both),
         "all_cells": len(cells),
         "with_processor": geometric_mean(speed(a[cell]) / speed(b[cell]) for cell in cells),
+        "comparison": compare_pairs({k: a[k]["ii"] for k in cells}, {k: b[k]["ii"] for k in cells}).to_dict(),
     }
 
 
 def _by_cell(rows: Iterable[Row]) -> dict[tuple[str, str, int], Row]:
     """Return the rows by source, array and seed."""
     return {tuple(row["cell"].values()): row for row in rows}
-
-
-def geometric_mean(values: Iterable[float]) -> float | None:
-    """Return the geometric mean to three digits; None of nothing.
-
-    >>> geometric_mean([1, 4])
-    2.0
-    """
-    found = list(values)
-    return round(math.exp(math.fsum(math.log(value) for value in found) / len(found)), 3) if found else None

@@ -20,11 +20,11 @@ from gridloom import plugins
 from gridloom._version import __version__
 from gridloom.errors import GridloomError
 from gridloom.flow.bench.functions.suite import DrawnArgument, FunctionSuite, data_set
-from gridloom.flow.bench.loop_speed import geometric_mean
 from gridloom.flow.bench.suite import SuiteCell
 from gridloom.flow.files import examples_folder
 from gridloom.run import ExecutorSpec, Job, ask, run_jobs
 from gridloom.run.progress import ProgressCallback
+from gridloom.statistics import geometric_mean
 
 QUESTION = "gridloom.flow.bench.functions"
 
