@@ -10,7 +10,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 _KNOWN = {
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "default", "description", "enum", "items", "maxItems",
-    "maximum", "minItems", "minimum", "prefixItems", "properties", "required", "title", "type",
+    "maximum", "minItems", "minimum", "prefixItems", "properties", "propertyNames", "required", "title", "type",
 }  # fmt: skip
 
 
@@ -43,6 +43,7 @@ def _object_problems(data: dict[str, Any], schema: dict[str, Any], root: dict[st
     properties = schema.get("properties", {})
     found = [f"{path}: lacks {key}" for key in schema.get("required", []) if key not in data]
     for key, value in data.items():
+        found += problems(key, schema.get("propertyNames", {}), root, f"{path}.{key}")
         if key in properties:
             found += problems(value, properties[key], root, f"{path}.{key}")
         elif schema.get("additionalProperties") is False:

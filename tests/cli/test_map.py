@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from gridloom.cli.commands.map_command import command_line
 from gridloom.flow import Request
 from gridloom.flow.files import load_mapping
+from gridloom.flow.request import write_command
 
 QUICK = ("--effort", "20000")
 
@@ -197,7 +197,7 @@ def test_command_of_a_report_makes_the_same_request():
     request = Request(
         source="kernel:fir", arch="mesh:6x6,fifo=4", seed=3, effort=10, settings={"starts": "2"}, pin="my pins.json"
     )
-    assert command_line(request) == (
+    assert write_command(vars(request)) == (
         "gridloom map kernel:fir --arch mesh:6x6,fifo=4 --mapper auto --seed 3 --effort 10 --pin 'my pins.json' "
         "--set starts=2"
     )

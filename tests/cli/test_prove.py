@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gridloom.cli.commands.map_command import command_line
 from gridloom.flow import Request
+from gridloom.flow.request import write_command
 
 pytest.importorskip("ortools")
 
@@ -43,7 +43,7 @@ def test_text_and_report_tell_the_proof(gridloom, triangle, tmp_path):
 
 def test_command_of_the_report_proves_again():
     request = Request(source="kernel:distance", arch="mesh:4x4", prove=True)
-    assert command_line(request).endswith("--prove")
+    assert write_command(vars(request)).endswith("--prove")
 
 
 def test_setting_is_an_option_of_its_own(gridloom):

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from gridloom import registry
 from gridloom._version import __version__
 from gridloom.cli.entry import use_no_plugins
-from gridloom.cli.options import Quiet
+from gridloom.cli.options import Quiet, flatten_records
 from gridloom.limits import check_numbers
 
 
@@ -71,11 +71,12 @@ app = typer.Typer(
 
 def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
     """The command, which refuses numbers outside of their ranges before it does anything."""
+    flat = flatten_records(function)
 
-    @wraps(function)
+    @wraps(flat)
     def checked(**options: Any) -> int:
         check_numbers(options)
-        return function(**options)
+        return flat(**options)
 
     return checked
 

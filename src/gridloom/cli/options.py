@@ -2,7 +2,8 @@
 
 A command names the type of a parameter (``seed: Seed = 0``), and typer makes the option from it. The default stands
 in the command, since it may differ; name, metavar, help text and completion stand here. An option of one command only
-is declared there.
+is declared there. Options that several commands take together are the fields of a record, which a command takes as one
+parameter (``jobs: JobOptions``); :func:`flatten_records` makes typer see its fields.
 
 Options that look alike and differ: ``Workers`` (searches of one mapping, in this process) and ``Processes`` (jobs of
 a suite or a data set) are both ``--jobs``; ``GraphFolder`` and ``DataFolder`` are both ``--folder``.
@@ -10,13 +11,22 @@ a suite or a data set) are both ``--jobs``; ``GraphFolder`` and ``DataFolder`` a
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from gridloom.cli.completion import offer_mappers, offer_names, offer_sources
 from gridloom.cli.progress import be_quiet
+from gridloom.errors import OptionError
+
+if TYPE_CHECKING:
+    from gridloom.run import ExecutorSpec, Store
 
 # -- data of a function ------------------------------------------------------------------------------------------------
 
@@ -233,3 +243,79 @@ AssumeRange = Annotated[
         "stands for all 32-bit inputs. May be repeated.",
     ),
 ]
+
+
+# -- records of options -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Where the jobs of a suite or an exploration run, and where their rows are kept."""
+
+    store: StoreFile = None
+    resume: Resume = False
+    jobs: Processes = None
+    cluster: Cluster = None
+
+    def check_store(self) -> None:
+        """OptionError for a run that goes on without the store that it goes on with."""
+        if self.resume and self.store is None:
+            raise OptionError("needs a store to go on with: --store FILE", where="--resume")
+
+    @property
+    def executor(self) -> ExecutorSpec:
+        """What runs the jobs."""
+        from gridloom.run import ExecutorSpec
+
+        return ExecutorSpec.parse(jobs=self.jobs, cluster=self.cluster)
+
+    def open_store(self) -> AbstractContextManager[Store | None]:
+        """The store for the length of a block; None where none is named."""
+        from gridloom.run import Store
+
+        return nullcontext() if self.store is None else Store(self.store)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopOptions:
+    """Which loop of a C or Python file is meant, and how it becomes a graph."""
+
+    function: Function = None
+    loop: Loop = None
+    flatten: Flatten = False
+    unroll: Unroll = None
+    size: Size = None
+
+    def apply(self, source: str, ranges: list[str] | None = None) -> str:
+        """The SOURCE that a text and these options stand for."""
+        from gridloom.frontend.loops.spec import with_options
+
+        given = {**vars(self), "sizes": self.size or (), "ranges": ranges or ()}
+        given.pop("size")
+        return with_options(source, **given)
+
+
+def flatten_records(function: Callable[..., int]) -> Callable[..., int]:
+    """The command with the fields of its records as options of their own, in their places."""
+    parameters, records = [], {}
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind = hints[name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        records[name] = [field.name for field in fields(kind)]
+        inner = get_type_hints(kind, include_extras=True)
+        parameters += [
+            parameter.replace(name=field.name, default=field.default, annotation=inner[field.name])
+            for field in fields(kind)
+        ]
+
+    @wraps(function)
+    def flat(**options: Any) -> int:
+        made = {name: hints[name](**{key: options.pop(key) for key in keys}) for name, keys in records.items()}
+        return function(**options, **made)
+
+    flat.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return flat

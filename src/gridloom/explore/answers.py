@@ -6,7 +6,6 @@ kernel mapped) keeps it out of the comparison.
 
 from __future__ import annotations
 
-import io
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -150,21 +149,10 @@ def best_arrays(exploration: Exploration) -> dict[str, Evaluated]:
 
 def array_yaml(one: Evaluated) -> str:
     """Return the point's array as a YAML description that --arch takes."""
+    from gridloom.archs.described.text import yaml_text
     from gridloom.flow.inputs import read_arch
 
-    return yaml_text(read_arch(one.point.array).spec)
-
-
-def yaml_text(spec: Mapping[str, Any]) -> str:
-    """Return a description of an array as YAML."""
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.default_flow_style = None
-    yaml.width = 120
-    text = io.StringIO()
-    yaml.dump(dict(spec), text)
-    return text.getvalue()
+    return yaml_text(dict(read_arch(one.point.array).spec))
 
 
 def to_dict(exploration: Exploration) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -66,14 +66,23 @@ class Request:
             raise OptionError("--place fixes every node, --init is only a start; give one of them")
 
 
-def write_command(source: object, arch: object, options: Iterable[tuple[str, Any]]) -> str:
-    """The ``gridloom map`` command with these options in their order; those that are None or False are left out.
+#: The fields of a request that guide its search, in the order of a command.
+_GUIDES: Final = ("mapper", "seed", "ii", "time_limit", "effort", "place", "init", "pin", "set", "prove", "split_lanes")
 
-    >>> write_command("kernel:fir", "mesh:4x4", [("ii", None), ("time_limit", 2), ("prove", True)])
-    'gridloom map kernel:fir --arch mesh:4x4 --time-limit 2 --prove'
+
+def write_command(asked: Mapping[str, Any]) -> str:
+    """The ``gridloom map`` command that makes the same mapping again, from the fields of a request.
+
+    Files that are written and ``--jobs`` are left out, and so are fields that are missing, None or False.
+
+    >>> write_command({"source": "kernel:fir", "arch": "mesh:4x4", "time_limit": 2.0, "settings": {"starts": 3}})
+    'gridloom map kernel:fir --arch mesh:4x4 --time-limit 2 --set starts=3'
     """
-    words = ["gridloom", "map", str(source), "--arch", str(arch)]
-    for name, value in options:
-        if value is not None and value is not False:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    words = ["gridloom", "map", str(asked["source"]), "--arch", str(asked["arch"])]
+    settings = [f"{key}={value}" for key, value in (asked.get("settings") or {}).items()]
+    for name in _GUIDES:
+        for value in settings if name == "set" else [asked.get(name)]:
+            if value is not None and value is not False:
+                text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+                words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
     return shlex.join(words)

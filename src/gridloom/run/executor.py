@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from gridloom.run.cluster import open_cluster
-from gridloom.run.job import Job, JobError, JobOutcome, RunError, call
+from gridloom.run.job import Job, JobError, JobOutcome, RunError, call, in_order
 from gridloom.run.progress import ProgressCallback, ProgressMeter
 from gridloom.run.workers import WorkerLost, WorkerPool, usable_cores
 
@@ -105,8 +105,8 @@ def open_executor(where: ExecutorSpec | Executor) -> Iterator[_Site]:
         size = where.size if isinstance(where, WorkerPool) else usable_cores()
         yield _Site(where, lambda: 2 * size)
         return
-    opener = {"inline": _open_inline, "threads": _open_threads, "processes": _open_processes, "dask": _open_dask}
-    with opener[where.backend](where) as site:
+    opened = _open_dask(where) if where.backend == "dask" else _open_here(where)
+    with opened as site:
         if where.in_flight is not None:
             fixed = where.in_flight
             site = replace(site, in_flight=lambda: fixed)
@@ -114,39 +114,28 @@ def open_executor(where: ExecutorSpec | Executor) -> Iterator[_Site]:
 
 
 @contextlib.contextmanager
-def _open_inline(spec: ExecutorSpec) -> Iterator[_Site]:
-    """Jobs run in the call that submits them."""
-    # One in flight, or the first outcome would wait for the jobs after it.
-    yield _Site(InlineExecutor(), lambda: 1)
+def _open_here(spec: ExecutorSpec) -> Iterator[_Site]:
+    """This process, a pool of its threads or one of worker processes.
 
-
-@contextlib.contextmanager
-def _open_threads(spec: ExecutorSpec) -> Iterator[_Site]:
-    """A pool of threads of this process."""
-    size = spec.workers or usable_cores()
-    pool = ThreadPoolExecutor(size, thread_name_prefix="gridloom-job")
-    try:
-        yield _Site(pool, lambda: 2 * size)
-    except BaseException:
-        # A thread cannot be stopped from outside; its job ends by its own budget.
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-@contextlib.contextmanager
-def _open_processes(spec: ExecutorSpec) -> Iterator[_Site]:
-    """A pool of worker processes.
-
-    It is killed when the block ends by an exception, so that Ctrl-C does not wait for the jobs that run.
+    Processes are killed when the block ends by an exception, so that Ctrl-C does not wait for the jobs that run. A
+    thread cannot be stopped from outside; its job ends by its own budget.
     """
-    pool = WorkerPool(spec.workers, retries=spec.retries)
+    size = spec.workers or usable_cores()
+    executor: Executor = InlineExecutor()
+    # Inline one is in flight, or the first outcome would wait for the jobs after it.
+    in_flight = 1 if spec.backend == "inline" else 2 * size
+    if spec.backend == "threads":
+        executor = ThreadPoolExecutor(size, thread_name_prefix="gridloom-job")
+    elif spec.backend == "processes":
+        executor = WorkerPool(size, retries=spec.retries)
     try:
-        yield _Site(pool, lambda: 2 * pool.size)
+        yield _Site(executor, lambda: in_flight)
     except BaseException:
-        pool.kill()
+        if isinstance(executor, WorkerPool):
+            executor.kill()
+        executor.shutdown(wait=False, cancel_futures=True)
         raise
-    pool.shutdown()
+    executor.shutdown()
 
 
 @contextlib.contextmanager
@@ -316,24 +305,23 @@ def run_jobs(
     """Run all jobs and return their outcomes in the order of the jobs, interrupted or not.
 
     ``on_result`` sees each outcome as it arrives. Memory grows with the results; use `complete_jobs` or `run_stored`
-    for
-    runs whose results should not all be held.
+    for runs whose results should not all be held.
     """
     meter = ProgressMeter(progress, len(jobs) if isinstance(jobs, Sized) else None)
     keys: list[str] = []
-    by_key: dict[str, JobOutcome[R]] = {}
+    arrived: list[JobOutcome[R]] = []
     interrupted = False
     try:
         with contextlib.closing(complete_jobs(function, _noting(jobs, keys), executor=executor)) as outcomes:
             for outcome in outcomes:
-                by_key[outcome.key] = outcome
+                arrived.append(outcome)
                 if on_result is not None:
                     on_result(outcome)
                 meter.count(failed=outcome.failed)
     except KeyboardInterrupt:
         interrupted = True
     meter.tell()
-    return JobRun([by_key[key] for key in keys if key in by_key], interrupted)
+    return JobRun(in_order(arrived, keys), interrupted)
 
 
 def _noting(jobs: Iterable[Job[A]], keys: list[str]) -> Iterator[Job[A]]:

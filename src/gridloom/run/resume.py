@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from gridloom.run.executor import ExecutorSpec, complete_jobs
 from gridloom.run.job import Job, JobOutcome
-from gridloom.run.progress import ProgressCallback, ProgressMeter, RunProgress
+from gridloom.run.progress import ProgressCallback, ProgressMeter
 from gridloom.run.store import Store, StoreError
 
 A = TypeVar("A")
@@ -83,11 +83,7 @@ def run_stored(
     finally:
         store.release()
     meter.tell()
-    return _summary(meter.now(), interrupted)
-
-
-def _summary(end: RunProgress, interrupted: bool) -> StoredRun:
-    """The counts of a run that has ended."""
+    end = meter.now()
     return StoredRun(end.done - end.skipped, end.skipped, end.failed, interrupted, end.elapsed)
 
 

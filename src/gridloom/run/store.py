@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -36,8 +36,6 @@ from gridloom.text_file import check_regular
 APPLICATION_ID = 0x676C6F6D  # "glom": tells our files from every other SQLite file
 # How long a writer waits for another one before it gives up.
 _BUSY_SECONDS = 30.0
-# Keys per statement: SQLite limits the parameters of one, to 999 in older versions.
-_CHUNK = 500
 
 Claim: TypeAlias = Literal["granted", "stored", "taken"]
 
@@ -188,21 +186,6 @@ class Store:
         """Return the number of rows of each status that occurs."""
         with self._reading() as connection:
             return dict(connection.execute("SELECT status, count(*) FROM results GROUP BY status ORDER BY status"))
-
-    def missing(self, keys: Iterable[str]) -> list[str]:
-        """Return those of ``keys`` that have no row yet, in their order.
-
-        Asks the file in chunks, so that any number of keys may be given.
-        """
-        wanted = list(keys)
-        stored: set[str] = set()
-        with self._reading() as connection:
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                marks = ",".join("?" * len(chunk))
-                known = connection.execute(f"SELECT key FROM results WHERE key IN ({marks})", chunk)
-                stored.update(key for (key,) in known)
-        return [key for key in wanted if key not in stored]
 
     def get(self, key: str) -> StoredRow | None:
         """Return the row of a job, or None. A failed job has a row, too."""

@@ -396,14 +396,8 @@ def command_of(asked: Mapping[str, Any]) -> str:
     """The command that asks the same on the command line; empty for what it cannot say."""
     if not isinstance(asked.get("arch"), str) or asked.get("pins"):
         return ""
-    given = [(name, asked.get(name)) for name in ("mapper", "ii", "seed", "time_limit", "effort")]
-    options = [
-        (name, f"{value:g}" if isinstance(value, float) else value)
-        for name, value in given
-        if (name, value) not in (("mapper", "auto"), ("seed", 0))
-    ]
-    options += [("set", f"{key}={value}") for key, value in (asked.get("settings") or {}).items()]
-    return write_command(asked["source"], asked["arch"], options)
+    usual = {"mapper": "auto", "seed": 0}
+    return write_command({name: value for name, value in asked.items() if value != usual.get(name, usual)})
 
 
 def _budget(asked: SearchLimits) -> Json:
@@ -420,10 +414,10 @@ def _budget(asked: SearchLimits) -> Json:
 
 def _spec_text(arch: Arch) -> str | None:
     """The description of an array as YAML that can be edited; None where it is too long to read."""
-    from gridloom.explore.answers import yaml_text
+    from gridloom.archs.described.text import yaml_text
 
     try:
-        text = yaml_text(arch.spec)
+        text = yaml_text(dict(arch.spec))
     except (GridloomError, TypeError, ValueError):
         return None
     return text if len(text) < 100_000 else None

@@ -74,7 +74,7 @@ def _settle_banks(draft: ArrayDraft) -> None:
     for cell, tile in draft.tiles.items():
         if not draft.banks or "mem" not in tile.classes:
             continue
-        reached = [bank for bank in draft.banks if cell in bank.members]
+        reached = [bank for bank in draft.banks if cell in bank.where]
         if not reached:
             raise ArchError(
                 f"memory.banks: tile {list(cell)} accesses memory but reaches no bank; add it to the 'where' of one, "
@@ -95,12 +95,12 @@ def _settle_banks(draft: ArrayDraft) -> None:
 def _add_banks(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> None:
     """Add the memory banks, each with the tiles that have memory access and reach it."""
     for bank in draft.banks:
-        tiles = tuple(number[cell] for cell in bank.members if "mem" in draft.tiles[cell].classes)
+        tiles = tuple(number[cell] for cell in bank.where if "mem" in draft.tiles[cell].classes)
         if not tiles:
             raise ArchError(
                 f"memory.banks: no tile with memory access reaches bank {bank.name!r}; add memory to its ops"
             )
-        builder.banks.append(Bank(name=bank.name, tiles=tiles, ports=bank.ports, size=bank.size))
+        builder.banks.append(Bank(name=bank.name, tiles=tiles, ports=bank.ports, size=bank.bytes))
 
 
 def _tile_name(cell: Cell) -> str:
@@ -117,22 +117,24 @@ def _add_tile(builder: ArchBuilder, draft: ArrayDraft, cell: Cell) -> None:
     fields: dict[str, Any] = {"contexts": tile.contexts, "lacks": frozenset(tile.lacks), "constants": tile.constants}
     fields |= _fifos(tile, cell)
     add_pe(builder, tile, *cell, classes, moves=draft.style == "modulo", occupancy=occupancy, **fields)
-    if tile.holds:
+    if tile.hold == "until-write":
         out = builder.index[f"{_tile_name(cell)}.out"]
         builder.arc(out, out, 1)
 
 
 def _fifos(tile: TileDraft, cell: Cell) -> dict[str, Any]:
     """Return the depth of the FIFOs of a tile, and of each where they differ; ArchError for another number of them."""
-    if tile.fifos and len(tile.fifos) != tile.operands:
+    if not isinstance(tile.fifo, list):
+        return {"fifo": tile.fifo}
+    if len(tile.fifo) != tile.operands:
         raise ArchError(
-            f"tiles: tile {list(cell)} has {tile.operands} operands and {len(tile.fifos)} numbers for fifo; write one "
+            f"tiles: tile {list(cell)} has {tile.operands} operands and {len(tile.fifo)} numbers for fifo; write one "
             "for each operand, or one for all"
         )
-    if len(set(tile.fifos)) <= 1:
-        return {"fifo": tile.fifos[0] if tile.fifos else tile.fifo}
-    deepest = None if None in tile.fifos else max(depth for depth in tile.fifos if depth is not None)
-    return {"fifo": deepest, "fifos": tile.fifos}
+    if len(set(tile.fifo)) == 1:
+        return {"fifo": tile.fifo[0]}
+    deepest = None if None in tile.fifo else max(depth for depth in tile.fifo if depth is not None)
+    return {"fifo": deepest, "fifos": tuple(tile.fifo)}
 
 
 def _add_buses(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> None:
@@ -171,7 +173,7 @@ def _add_links(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int])
 
 def _add_ports_of_links(builder: ArchBuilder, draft: ArrayDraft, links: list[Link]) -> None:
     """Add a port with a register at the end of each link; ArchError for tiles that have a file beside them."""
-    shared = {cell for file in draft.files for cell in file.members}
+    shared = {cell for file in draft.files for cell in file.where}
     for cell in draft.cells:
         if draft.tiles[cell].registers or cell in shared:
             raise ArchError(
@@ -184,7 +186,7 @@ def _add_ports_of_links(builder: ArchBuilder, draft: ArrayDraft, links: list[Lin
 
 def _add_crossbars(builder: ArchBuilder, draft: ArrayDraft, links: list[Link], files: dict[Cell, File]) -> None:
     """Add the crossbars: links lead to operands, to the tile's own registers and to other links."""
-    shared = {cell for file in draft.files for cell in file.members}
+    shared = {cell for file in draft.files for cell in file.where}
     for tile, cell in enumerate(draft.cells):
         near = [link for link in links if tile in link[:2]]
         add_ways(builder, tile, near, None if cell in shared else files.get(cell), draft.hops or 1)
@@ -192,12 +194,12 @@ def _add_crossbars(builder: ArchBuilder, draft: ArrayDraft, links: list[Link], f
 
 def _add_registers(builder: ArchBuilder, draft: ArrayDraft, number: dict[Cell, int]) -> dict[Cell, File]:
     """Add the register files, those that tiles share, then those of single tiles; return that of each place."""
-    shared = {cell: file.name for file in draft.files for cell in file.members}
+    shared = {cell: file.name for file in draft.files for cell in file.where}
     files: dict[Cell, File] = {}
     for file in draft.files:
-        members = [number[cell] for cell in file.members]
+        members = [number[cell] for cell in file.where]
         fields: dict[str, Any] = {"rotating": file.rotating, "reads": file.reads, "writes": file.writes}
-        files |= dict.fromkeys(file.members, add_file(builder, file.name, -1, file.count, members, **fields))
+        files |= dict.fromkeys(file.where, add_file(builder, file.name, -1, file.count, members, **fields))
     for cell in draft.cells:
         tile = draft.tiles[cell]
         if tile.registers and cell in shared:
@@ -241,7 +243,7 @@ def _add_ports(builder: ArchBuilder, draft: ArrayDraft, members: list[int]) -> N
 def _ports(draft: ArrayDraft) -> list[tuple[str, int, set[Cell]]]:
     """Return the name, the capacity and the places of every memory port."""
     if not isinstance(draft.ports, str):
-        return [(port.name, port.capacity, set(port.members)) for port in draft.ports]
+        return [(port.name, port.count, set(port.where)) for port in draft.ports]
     if draft.ports == "row":
         return [(f"bus_{r}", 1, {(r, c) for c in range(draft.cols)}) for r in range(draft.rows)]
     if draft.ports == "column":

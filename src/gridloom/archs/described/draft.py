@@ -6,7 +6,10 @@ A draft is a grid of tile drafts, a set of links and what the tiles share. It kn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from gridloom.archs.described.sharing import BankEntry, FileEntry, PortEntry
 
 Cell = tuple[int, int]
 
@@ -26,34 +29,21 @@ class TileDraft:
     latency: dict[str, int] = field(default_factory=lambda: {"*": 1})
     occupancy: dict[str, int] = field(default_factory=lambda: {"*": 1})
     operands: int = 3
-    fifo: int | None = 0
-    #: The same for each operand, where they differ.
-    fifos: tuple[int | None, ...] = ()
+    #: One depth for all operands, or a list of them.
+    fifo: int | list[int | None] | None = 0
     #: Registers of its own file, and how many rotate; None: the mapping chooses.
     registers: int = 0
     rotating: int | None = None
     #: Read and write ports of that file; None: all operands read and all results are written at once.
     reads: int | None = None
     writes: int | None = None
-    #: Whether its output register keeps a value until the next write.
-    holds: bool = True
+    #: How long its output register keeps a value.
+    hold: str = "until-write"
     #: Whether a value can pass through its function unit.
     moves: bool = True
     contexts: int | None = None
     #: Words of its constant store; None: no limit.
     constants: int | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class FileDraft:
-    """A register file that several tiles share."""
-
-    name: str
-    count: int
-    members: list[Cell]
-    rotating: int | None = None
-    reads: int | None = None
-    writes: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,27 +53,6 @@ class BusDraft:
     name: str
     drivers: list[Cell]
     readers: list[Cell]
-
-
-@dataclass(slots=True, kw_only=True)
-class PortDraft:
-    """A memory port that several tiles share: so many of them access memory through it in one cycle."""
-
-    name: str
-    members: list[Cell]
-    capacity: int = 1
-
-
-@dataclass(slots=True, kw_only=True)
-class BankDraft:
-    """A memory bank and the tiles that reach it."""
-
-    name: str
-    members: list[Cell]
-    ports: int = 1
-    size: int | None = None
-    #: Cycles of an access; None: what the tiles say.
-    latency: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,11 +66,11 @@ class ArrayDraft:
     links: set[tuple[Cell, Cell]] = field(default_factory=set)
     #: Traits that follow from the patterns of the links: what drawings need to know.
     traits: set[str] = field(default_factory=set)
-    files: list[FileDraft] = field(default_factory=list)
+    files: list[FileEntry] = field(default_factory=list)
     buses: list[BusDraft] = field(default_factory=list)
     #: The memory ports, or for what there is one port each: ``row``, ``column``, ``tile``; ``none``: no limit.
-    ports: list[PortDraft] | str = "row"
-    banks: list[BankDraft] = field(default_factory=list)
+    ports: list[PortEntry] | str = "row"
+    banks: list[BankEntry] = field(default_factory=list)
     inputs: Literal["aligned", "skewed", "free"] = "free"
     live_ins: Literal["immediate", "registers"] = "registers"
     #: Links that a value may cross in one cycle through crossbars; None: tiles pass values on by moves only.
@@ -123,7 +92,7 @@ def empty_draft(style: Literal["static", "modulo"], rows: int, cols: int) -> Arr
     """Return a draft without links, whose tiles have everything that a tile of the style has by default."""
     static = style == "static"
     classes = {*COMPUTES, *MEMORY, *(PORTS if static else ())}
-    fields = {"fifo": None, "moves": False, "holds": False, "contexts": 1} if static else {}
+    fields = {"fifo": None, "moves": False, "hold": "next", "contexts": 1} if static else {}
     tiles = {
         (r, c): TileDraft(classes=set(classes), **fields)  # type: ignore[arg-type]
         for r in range(rows)

@@ -8,14 +8,17 @@ ones before it. What is left out has the default of the style, which is what the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, ValidationInfo
 
 from gridloom.archs.described.assembly import assemble
 from gridloom.archs.described.draft import ArrayDraft, empty_draft
-from gridloom.archs.described.keys import join_keys, mapping_at, number_at, word_at
-from gridloom.archs.described.links import add_links
-from gridloom.archs.described.sharing import read_buses, read_bypass, read_files, read_memory
-from gridloom.archs.described.tile_entries import refine_tiles
+from gridloom.archs.described.graph_form import GraphForm, build_graph
+from gridloom.archs.described.keys import UNSET, Clause, Expected, Several, Whole, check_keys, explain, refuse
+from gridloom.archs.described.links import Links, change_links
+from gridloom.archs.described.sharing import Buses, Bypass, Files, Memory, set_buses, set_bypass, set_memory
+from gridloom.archs.described.tile_entries import TileEntry, refine_tiles
 from gridloom.archs.model import Arch
 from gridloom.errors import ArchError
 
@@ -24,83 +27,104 @@ MAX_SIDE: Final = 128
 #: Loops around a launched one that a controller may restart it for.
 MAX_LEVELS: Final = 8
 
-#: The keys with readers of their own, in the order in which they are read.
-_READERS: Final = {"buses": read_buses, "tiles": refine_tiles, "files": read_files, "memory": read_memory}
-KEYS: Final = (
-    "extends", "style", "rows", "cols", "links", "buses", "tiles", "files", "memory", "inputs", "live_ins", "word",
-    "bypass", "loop_levels", "graph",
-)  # fmt: skip
+
+def _known(static: tuple[str, ...], modulo: tuple[str, ...]) -> BeforeValidator:
+    """Return the validator of a word that arrays of one style take others for than those of the other."""
+
+    def check(value: Any, info: ValidationInfo[ArrayDraft]) -> Any:
+        known = static if info.context.style == "static" else modulo
+        if value not in known:
+            raise refuse(f"expected one of {', '.join(known)}, found {value!r}")
+        return value
+
+    return BeforeValidator(check)
+
+
+class Start(Clause, what="an array"):
+    """What a description starts from: another array, or tiles of a style and a size."""
+
+    extends: Annotated[str | dict[str, Any], Expected("an ARCH such as torus:4x4, or a YAML file")] = UNSET
+    style: Literal["static", "modulo"] = "modulo"
+    rows: Annotated[int, Whole(1, MAX_SIDE)] = UNSET
+    cols: Annotated[int, Whole(1, MAX_SIDE)] = UNSET
+
+
+class ArrayForm(Start, what="an array"):
+    """The description of an array by tile."""
+
+    links: Links = []
+    buses: Buses = None
+    tiles: Several[TileEntry] = []
+    files: Files = []
+    memory: Memory = UNSET
+    inputs: Annotated[Literal["aligned", "skewed", "free"], _known(("aligned", "skewed"), ("free",))] = UNSET
+    live_ins: Annotated[Literal["immediate", "registers"], _known(("immediate",), ("immediate", "registers"))] = UNSET
+    word: Annotated[int, Whole(2, 32)] = UNSET
+    bypass: Bypass = None
+    loop_levels: Annotated[int, Whole(0, MAX_LEVELS)] = UNSET
+    graph: GraphForm = UNSET
 
 
 def build(spec: Mapping[str, Any]) -> Arch:
     """Return the array that a description says; ArchError names the key that is wrong. Linear in the arcs."""
-    data = mapping_at({k: v for k, v in spec.items() if k != "family"}, KEYS, "", "an array")
-    if "graph" in data:
-        from gridloom.archs.described.graph_form import build_graph
-
-        return build_graph(data, spec)
-    draft = _draft(data, "")
+    data = {key: value for key, value in spec.items() if key != "family"}
+    with explain(data):
+        check_keys(data, ArrayForm.keys(), ArrayForm.what)
+        if "graph" in data:
+            return build_graph(data, spec)
+        draft = _draft(data)
     return assemble(draft, f"array:{draft.rows}x{draft.cols}", spec)
 
 
-def _draft(data: dict[str, Any], key: str) -> ArrayDraft:
+def _draft(data: dict[str, Any]) -> ArrayDraft:
     """Return the draft that a description makes, on top of the array that it extends."""
-    draft = _extended(data, key) if "extends" in data else _fresh(data, key)
-    if "links" in data:
-        add_links(draft, data["links"], join_keys(key, "links"))
-    elif "extends" not in data:
-        add_links(draft, "mesh", join_keys(key, "links"))
-    if "inputs" in data:
-        known = ("aligned", "skewed") if draft.style == "static" else ("free",)
-        draft.inputs = cast(
-            Literal["aligned", "skewed", "free"], word_at(data["inputs"], join_keys(key, "inputs"), known)
-        )
-    if "live_ins" in data:
-        known = ("immediate",) if draft.style == "static" else ("immediate", "registers")
-        word = word_at(data["live_ins"], join_keys(key, "live_ins"), known)
-        draft.live_ins = cast(Literal["immediate", "registers"], word)
-    if "word" in data:
-        draft.word = number_at(data["word"], join_keys(key, "word"), 2, 32)
-    if "loop_levels" in data:
-        draft.loop_levels = number_at(data["loop_levels"], join_keys(key, "loop_levels"), 0, MAX_LEVELS)
-    if "bypass" in data:
-        read_bypass(draft, data["bypass"], join_keys(key, "bypass"))
-    for name, reader in _READERS.items():
-        if name in data:
-            reader(draft, data[name], join_keys(key, name))
+    draft = _start(data)
+    form = ArrayForm.model_validate(data if "extends" in data else {"links": "mesh", **data}, context=draft)
+    given = form.given()
+    change_links(draft, form.links)
+    for name in ("inputs", "live_ins", "word", "loop_levels", "files"):
+        if name in given:
+            setattr(draft, name, given[name])
+    if "bypass" in given:
+        set_bypass(draft, form.bypass)
+    if "buses" in given:
+        set_buses(draft, form.buses)
+    refine_tiles(draft, form.tiles)
+    if "memory" in given:
+        set_memory(draft, form.memory)
     return draft
 
 
-def _fresh(data: dict[str, Any], key: str) -> ArrayDraft:
-    """Return an empty draft of the style and the size that a description says."""
-    style = word_at(data.get("style", "modulo"), join_keys(key, "style"), ("static", "modulo"))
+def _start(data: dict[str, Any]) -> ArrayDraft:
+    """Return the draft of the array that is extended, or an empty one of the style and the size that are said."""
+    start = Start.model_validate({key: value for key, value in data.items() if key in Start.model_fields})
+    if "extends" in data:
+        return _extended(start.extends, data)
     for side in ("rows", "cols"):
         if side not in data:
-            raise ArchError(f"{join_keys(key, side)}: an array needs this key, or the array that it extends")
-    rows, cols = (number_at(data[side], join_keys(key, side), 1, MAX_SIDE) for side in ("rows", "cols"))
-    return empty_draft(cast(Literal["static", "modulo"], style), rows, cols)
+            raise refuse("an array needs this key, or the array that it extends", side)
+    return empty_draft(start.style, start.rows, start.cols)
 
 
-def _extended(data: dict[str, Any], key: str) -> ArrayDraft:
-    """Return the draft of the array that a description extends; ArchError where the two contradict each other."""
+def _extended(base: str | dict[str, Any], data: dict[str, Any]) -> ArrayDraft:
+    """Return the draft of the array that a description extends; refuse what contradicts it."""
     from gridloom.archs.described.writing import describe_by_tile
     from gridloom.archs.spec import build_spec, parse_string
 
-    at, base = join_keys(key, "extends"), data["extends"]
-    if not isinstance(base, str | Mapping):
-        raise ArchError(f"{at}: expected an ARCH such as torus:4x4, or a YAML file, found {base!r}")
     try:
-        arch = build_spec(parse_string(base) if isinstance(base, str) else dict(base), at)
+        arch = build_spec(parse_string(base) if isinstance(base, str) else dict(base), "extends")
     except ArchError as error:
-        raise ArchError(f"{at}: {error.message}") from None
+        raise refuse(error.message, "extends") from None
     described = describe_by_tile(arch)
     if described is None:
-        raise ArchError(
-            f"{at}: {arch.name!r} is not made of tiles with links alone; its description by resources, which "
-            f"'gridloom show {arch.name} --yaml' writes, can be changed instead"
+        raise refuse(
+            f"{arch.name!r} is not made of tiles with links alone; its description by resources, which 'gridloom show "
+            f"{arch.name} --yaml' writes, can be changed instead",
+            "extends",
         )
-    draft = _draft({k: v for k, v in described.items() if k != "family"}, "")
-    for name, found in (("style", draft.style), ("rows", draft.rows), ("cols", draft.cols)):
-        if name in data and data[name] != found:
-            raise ArchError(f"{join_keys(key, name)}: {arch.name!r}, which is extended, has {found!r}; leave it out")
+    draft = _draft({key: value for key, value in described.items() if key != "family"})
+    for name in ("style", "rows", "cols"):
+        found = getattr(draft, name)
+        if data.get(name, found) != found:
+            raise refuse(f"{arch.name!r}, which is extended, has {found!r}; leave it out", name)
     return draft

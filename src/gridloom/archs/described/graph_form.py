@@ -8,22 +8,13 @@ by more than links: rows of ALUs between switches, tiles with spokes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field
 
 from gridloom import registry
 from gridloom.archs.described.assembly import traits_of
-from gridloom.archs.described.keys import (
-    count_at,
-    entries_at,
-    flag_at,
-    join_keys,
-    mapping_at,
-    name_at,
-    number_at,
-    suggestion,
-    word_at,
-)
+from gridloom.archs.described.keys import NO_LIMIT, Clause, Flag, Name, OneOf, Several, Whole, refuse, suggestion
 from gridloom.archs.model import Arch, ArchBuilder, Bank, Kind, Pool, RegisterFile, Setting, Tile
 from gridloom.archs.parts.crossbars import MAX_HOPS
 from gridloom.archs.spec import WIDTHS, check_simd
@@ -31,22 +22,125 @@ from gridloom.dfg.ops import OP_CLASSES
 from gridloom.errors import ArchError
 
 _LARGE: Final = 1 << 40
-_KINDS: Final = {kind.name.lower(): kind for kind in Kind}
-_TILE_KINDS: Final = ("pe", "load", "store", "const")
-_BOUNDS: Final = {
-    "operands": (0, 64), "fifo": (0, _LARGE), "delays": (0, _LARGE), "contexts": (1, _LARGE),
-    "instructions": (1, _LARGE), "constants": (0, _LARGE),
-}  # fmt: skip
-_TILE_KEYS: Final = ("name", "row", "col", "ops", "kind", "latency", "occupancy", *_BOUNDS, "buffer", "fifos")
-_RESOURCE_KEYS: Final = ("name", "kind", "tile", "position", "capacity", "group")
-_GRAPH_KEYS: Final = (
-    "tiles", "resources", "arcs", "pools", "register_files", "banks", "settings", "free", "rules", "traits",
-    "data_memory", "route_uses_fu", "links_per_cycle", "simd",
-)  # fmt: skip
 _RULES: Final = (
     "outputs_together", "constants_17_bits", "tile_memory_shared", "flow_starts_apart", "siblings_apart",
     "instruction_ram",
 )  # fmt: skip
+
+_OpClasses = Several[Annotated[str, OneOf(tuple(OP_CLASSES), "{} is not known")]]
+_Limit = Annotated[int | None, Whole(0, _LARGE, NO_LIMIT)]
+_Slots = Annotated[int | None, Whole(1, _LARGE, NO_LIMIT)]
+_Count = Annotated[int, Whole(1, 1 << 20)]
+_Number = Annotated[int, Whole(0, 1 << 20)]
+_Place = Annotated[int, Whole(-1024, 2048)]
+_Cycles = Annotated[int, Whole(0, 1024)]
+
+
+def _pad_arc(value: Any) -> Any:
+    """Return source, target, latency and settings bit of an arc."""
+    if not isinstance(value, list) or not 2 <= len(value) <= 4:
+        raise refuse(f"expected [source, target, latency, settings bit], found {value!r}")
+    return [*value, 0, None][:4] if len(value) == 2 else [*value, None][:4]
+
+
+class TileForm(Clause, what="a tile"):
+    """A tile, with the fields of the model's."""
+
+    name: Name
+    row: _Place
+    col: _Place
+    classes: _OpClasses = Field([], alias="ops")
+    kind: Literal["pe", "load", "store", "const"] = "pe"
+    latency: dict[Annotated[str, OneOf(("*", *OP_CLASSES), "latency has no key {}")], _Cycles] = {"*": 1}
+    occupancy: dict[
+        Annotated[str, OneOf(("*", *OP_CLASSES), "occupancy has no key {}")], Annotated[int, Whole(1, 1024)]
+    ] = {"*": 1}
+    operands: Annotated[int, Whole(0, 64)] = 3
+    fifo: _Limit = 0
+    delays: _Limit = None
+    contexts: _Slots = None
+    instructions: _Slots = None
+    constants: _Limit = None
+    buffer: Annotated[int, Whole(0, _LARGE)] = 0
+    fifos: Several[_Limit] = []
+
+
+class ResourceForm(Clause, what="a resource"):
+    """A resource; ``tile`` and ``group`` are names."""
+
+    name: Name
+    kind: Literal["fu", "in", "out", "link", "reg", "switch", "const", "mem", "load", "store"]
+    tile: Any = None
+    position: _Number = 0
+    capacity: _Number = 1
+    group: Any = None
+
+
+class PoolForm(Clause, what="a pool"):
+    """A pool."""
+
+    name: Name
+    capacity: _Count
+    tiles: Several[Any] = []
+    classes: _OpClasses = []
+
+
+class RegisterFileForm(Clause, what="a register file"):
+    """A register file."""
+
+    name: Name
+    registers: Several[Any] = []
+    rotating: _Number = 0
+    adjustable: Flag = True
+
+
+class BankForm(Clause, what="a bank"):
+    """A memory bank."""
+
+    name: Name
+    tiles: Several[Any] = []
+    ports: _Count = 1
+    size: Annotated[int | None, Whole(4, _LARGE, NO_LIMIT)] = None
+
+
+class SettingForm(Clause, what="a setting"):
+    """A setting."""
+
+    name: Name
+    length: _Number
+    summary: Any = ""
+
+
+class GraphForm(Clause, what="the graph of an array"):
+    """The tiles and resources of an array, and all that is said of them."""
+
+    tiles: Several[TileForm] = []
+    resources: Several[ResourceForm] = []
+    arcs: list[
+        Annotated[tuple[Any, Any, _Cycles, Annotated[int, Whole(0, _LARGE)] | None], BeforeValidator(_pad_arc)]
+    ] = []
+    pools: Several[PoolForm] = []
+    register_files: Several[RegisterFileForm] = []
+    banks: Several[BankForm] = []
+    settings: Several[SettingForm] = []
+    free: _OpClasses = ["const", "livein"]
+    rules: Several[Annotated[str, OneOf(_RULES, "{} is not known")]] = []
+    traits: Several[Any] = []
+    data_memory: _Limit = None
+    route_uses_fu: Flag = False
+    links_per_cycle: Annotated[int | None, Whole(1, MAX_HOPS, NO_LIMIT)] = None
+    simd: Annotated[int | None, Whole(*WIDTHS, "one lane")] = None
+
+
+class GraphArray(Clause, what="an array"):
+    """The description of an array by resource."""
+
+    style: Literal["static", "modulo"]
+    rows: Annotated[int, Whole(1, 1024)]
+    cols: Annotated[int, Whole(1, 1024)]
+    inputs: Literal["aligned", "skewed", "free"] = "free"
+    loop_levels: Annotated[int, Whole(0, 8)] = 0
+    graph: GraphForm
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -97,14 +191,12 @@ def _rest(arch: Arch) -> dict[str, Any]:
 
 def _tile_record(tile: Tile) -> dict[str, Any]:
     """Return a tile as an entry; fields that have their default are left out."""
-    usual = {f.name: f.default if f.default is not MISSING else {"*": 1} for f in fields(Tile)}
     record: dict[str, Any] = {"name": tile.name, "row": tile.row, "col": tile.col, "ops": sorted(tile.classes)}
-    for name in ("kind", "latency", "occupancy", *_BOUNDS, "buffer"):
+    for name, field in list(TileForm.model_fields.items())[4:]:
         value = getattr(tile, name)
-        if value != usual[name]:
+        value = list(value) if isinstance(value, tuple) else value
+        if value != field.default:
             record[name] = dict(sorted(value.items())) if isinstance(value, Mapping) else value
-    if tile.fifos:
-        record["fifos"] = list(tile.fifos)
     return record
 
 
@@ -126,160 +218,100 @@ def _resource_record(arch: Arch, r: int) -> dict[str, Any]:
 
 
 def build_graph(data: dict[str, Any], spec: Mapping[str, Any]) -> Arch:
-    """Return the array that a description by resources says; ArchError names the key that is wrong."""
+    """Return the array that a description by resources says, refusing what does not fit together."""
     for key in data:
-        if key not in ("style", "rows", "cols", "inputs", "loop_levels", "graph"):
-            raise ArchError(f"{key}: an array is described by tile or by resource; leave this key out, or 'graph'")
-    graph = mapping_at(data["graph"], _GRAPH_KEYS, "graph", "the graph of an array")
-    style = word_at(data.get("style"), "style", ("static", "modulo"))
-    rows, cols = (number_at(data.get(side), side, 1, 1024) for side in ("rows", "cols"))
-    builder = ArchBuilder()
-    for at, entry in entries_at(graph.get("tiles", []), "graph.tiles"):
-        builder.add_tile(_tile(entry, at))
+        if key not in GraphArray.model_fields:
+            raise refuse("an array is described by tile or by resource; leave this key out, or 'graph'", key)
+    form = GraphArray.model_validate(data)
+    graph, builder = form.graph, ArchBuilder()
+    for tile in graph.tiles:
+        lists = {"classes": frozenset(tile.classes), "fifos": tuple(tile.fifos)}
+        builder.add_tile(Tile(**{**tile.given(), **lists}))
     tiles = {tile.name: k for k, tile in enumerate(builder.tiles)}
     if len(tiles) != len(builder.tiles):
-        raise ArchError("graph.tiles: two tiles have the same name")
-    for at, entry in entries_at(graph.get("resources", []), "graph.resources"):
-        _add_resource(builder, tiles, entry, at)
-    settings = tuple(_setting(entry, at) for at, entry in entries_at(graph.get("settings", []), "graph.settings"))
-    bits = sum(setting.length for setting in settings)
-    for at, entry in entries_at(graph.get("arcs", []), "graph.arcs"):
-        _add_arc(builder, entry, at, bits)
+        raise refuse("two tiles have the same name", "graph", "tiles")
+    for k, resource in enumerate(graph.resources):
+        _add_resource(builder, tiles, resource, k)
+    settings = tuple(Setting(name=s.name, length=s.length, summary=str(s.summary)) for s in graph.settings)
+    _add_arcs(builder, graph, sum(setting.length for setting in settings))
     _add_shared(builder, tiles, graph)
+    _find(graph.traits, dict.fromkeys(registry.traits(), 0), "graph", "traits")
     return builder.build(
-        name=f"array:{rows}x{cols}",
-        style=style,
-        rows=rows,
-        cols=cols,
+        name=f"array:{form.rows}x{form.cols}",
+        style=form.style,
+        rows=form.rows,
+        cols=form.cols,
         spec=dict(spec),
         settings=settings,
-        free=frozenset(_words(graph.get("free", ["const", "livein"]), "graph.free", OP_CLASSES)),
-        inputs=word_at(data.get("inputs", "free"), "inputs", ("aligned", "skewed", "free")),
-        rules=tuple(_words(graph.get("rules", []), "graph.rules", _RULES)),
-        data_memory=count_at(graph.get("data_memory"), "graph.data_memory", 0, _LARGE, none="no limit"),
-        route_uses_fu=flag_at(graph.get("route_uses_fu", False), "graph.route_uses_fu"),
-        links_per_cycle=count_at(graph.get("links_per_cycle"), "graph.links_per_cycle", 1, MAX_HOPS, none="no limit"),
-        loop_levels=number_at(data.get("loop_levels", 0), "loop_levels", 0, 8),
-        simd=check_simd(count_at(graph.get("simd"), "graph.simd", *WIDTHS, none="one lane"), "graph.simd"),
-        traits=frozenset(_words(graph.get("traits", []), "graph.traits", registry.traits())) | traits_of(builder),
+        free=frozenset(graph.free),
+        inputs=form.inputs,
+        rules=tuple(graph.rules),
+        data_memory=graph.data_memory,
+        route_uses_fu=graph.route_uses_fu,
+        links_per_cycle=graph.links_per_cycle,
+        loop_levels=form.loop_levels,
+        simd=check_simd(graph.simd, "graph.simd"),
+        traits=frozenset(graph.traits) | traits_of(builder),
     )
 
 
-def _words(value: Any, key: str, known: Any) -> list[str]:
-    """Return a list of words, all of which are known."""
-    for at, word in entries_at(value, key):
-        if not isinstance(word, str) or word not in known:
-            raise ArchError(f"{at}: {word!r} is not known; {suggestion(word, known)}")
-    return list(value)
+def _find(names: list[Any], known: Mapping[str, int], *at: str | int) -> tuple[int, ...]:
+    """Return what names stand for."""
+    for k, name in enumerate(names):
+        if not isinstance(name, str) or name not in known:
+            raise refuse(f"{name!r} is not known; {suggestion(name, known)}", *at, k)
+    return tuple(known[name] for name in names)
 
 
-def _tile(entry: Any, key: str) -> Tile:
-    """Return the tile of an entry."""
-    data = mapping_at(entry, _TILE_KEYS, key, "a tile")
-    record: dict[str, Any] = {"name": name_at(data.get("name"), join_keys(key, "name"))}
-    for side in ("row", "col"):
-        record[side] = number_at(data.get(side), join_keys(key, side), -1024, 2048)
-    record["classes"] = frozenset(_words(data.get("ops", []), join_keys(key, "ops"), OP_CLASSES))
-    if "kind" in data:
-        record["kind"] = word_at(data["kind"], join_keys(key, "kind"), _TILE_KINDS)
-    for name, low in (("latency", 0), ("occupancy", 1)):
-        if name in data:
-            table = mapping_at(data[name], ("*", *OP_CLASSES), join_keys(key, name), name)
-            record[name] = {k: number_at(v, join_keys(join_keys(key, name), k), low, 1024) for k, v in table.items()}
-    for name, (low, high) in _BOUNDS.items():
-        if name in data:
-            limited = None if name == "operands" else "no limit"
-            record[name] = count_at(data[name], join_keys(key, name), low, high, none=limited)
-    if "fifos" in data:
-        listed = entries_at(data["fifos"], join_keys(key, "fifos"))
-        record["fifos"] = tuple(count_at(depth, at, 0, _LARGE, none="no limit") for at, depth in listed)
-    if "buffer" in data:
-        record["buffer"] = number_at(data["buffer"], join_keys(key, "buffer"), 0, _LARGE)
-    return Tile(**record)
-
-
-def _add_resource(builder: ArchBuilder, tiles: dict[str, int], entry: Any, key: str) -> None:
-    """Add the resource of an entry."""
-    data = mapping_at(entry, _RESOURCE_KEYS, key, "a resource")
-    tile = data.get("tile")
-    if tile is not None and tile not in tiles:
-        raise ArchError(f"{join_keys(key, 'tile')}: no tile is called {tile!r}; {suggestion(tile, tiles)}")
-    group = data.get("group")
-    try:
-        builder.add(
-            name_at(data.get("name"), join_keys(key, "name")),
-            _KINDS[word_at(data.get("kind"), join_keys(key, "kind"), _KINDS)],
-            -1 if tile is None else tiles[tile],
-            position=number_at(data.get("position", 0), join_keys(key, "position"), 0, 1 << 20),
-            capacity=number_at(data.get("capacity", 1), join_keys(key, "capacity"), 0, 1 << 20),
-            group=None if group is None else _resource(builder, group, join_keys(key, "group")),
-        )
-    except ArchError as error:
-        raise error if error.message.startswith(key) else ArchError(f"{key}: {error.message}") from None
-
-
-def _resource(builder: ArchBuilder, name: Any, key: str) -> int:
+def _resource(builder: ArchBuilder, name: Any, *at: str | int) -> int:
     """Return the index of a resource that is there already."""
     if not isinstance(name, str) or name not in builder.index:
-        raise ArchError(f"{key}: no resource is called {name!r}; resources are listed under graph.resources")
+        raise refuse(f"no resource is called {name!r}; resources are listed under graph.resources", "graph", *at)
     return builder.index[name]
 
 
-def _add_arc(builder: ArchBuilder, entry: Any, key: str, bits: int) -> None:
-    """Add the arc of an entry: source, target, and where they are not 0 the latency and the settings bit."""
-    if not isinstance(entry, list) or not 2 <= len(entry) <= 4:
-        raise ArchError(f"{key}: expected [source, target, latency, settings bit], found {entry!r}")
-    source, target = (_resource(builder, name, key) for name in entry[:2])
-    latency = number_at(entry[2] if len(entry) > 2 else 0, key, 0, 1024)
-    gate = number_at(entry[3], key, 0, max(bits - 1, 0)) if len(entry) > 3 else -1
-    if gate >= 0 and not bits:
-        raise ArchError(f"{key}: the array has no settings, found settings bit {gate}")
-    builder.arc(source, target, latency, gate)
+def _add_resource(builder: ArchBuilder, tiles: dict[str, int], form: ResourceForm, k: int) -> None:
+    """Add a resource."""
+    if form.tile is not None and form.tile not in tiles:
+        raise refuse(
+            f"no tile is called {form.tile!r}; {suggestion(form.tile, tiles)}", "graph", "resources", k, "tile"
+        )
+    group = None if form.group is None else _resource(builder, form.group, "resources", k, "group")
+    tile = -1 if form.tile is None else tiles[form.tile]
+    try:
+        builder.add(
+            form.name, Kind[form.kind.upper()], tile, position=form.position, capacity=form.capacity, group=group
+        )
+    except ArchError as error:
+        raise refuse(error.message, "graph", "resources", k) from None
 
 
-def _setting(entry: Any, key: str) -> Setting:
-    """Return the setting of an entry."""
-    data = mapping_at(entry, ("name", "length", "summary"), key, "a setting")
-    return Setting(
-        name=name_at(data.get("name"), join_keys(key, "name")),
-        length=number_at(data.get("length"), join_keys(key, "length"), 0, 1 << 20),
-        summary=str(data.get("summary", "")),
-    )
+def _add_arcs(builder: ArchBuilder, graph: GraphForm, bits: int) -> None:
+    """Add the arcs, whose settings bit is one of so many."""
+    for k, (source, target, latency, gate) in enumerate(graph.arcs):
+        a, b = (_resource(builder, name, "arcs", k) for name in (source, target))
+        if gate is not None and gate >= bits:
+            text = f"expected a whole number from 0 to {bits - 1}" if bits else "the array has no settings"
+            raise refuse(f"{text}, found {gate if bits else f'settings bit {gate}'}", "graph", "arcs", k)
+        builder.arc(a, b, latency, -1 if gate is None else gate)
 
 
-def _add_shared(builder: ArchBuilder, tiles: dict[str, int], graph: dict[str, Any]) -> None:
+def _add_shared(builder: ArchBuilder, tiles: dict[str, int], graph: GraphForm) -> None:
     """Add the pools, the banks and the register files."""
-    for at, entry in entries_at(graph.get("pools", []), "graph.pools"):
-        data = mapping_at(entry, ("name", "capacity", "tiles", "classes"), at, "a pool")
-        members = _words(data.get("tiles", []), join_keys(at, "tiles"), tiles)
+    for k, pool in enumerate(graph.pools):
+        members = _find(pool.tiles, tiles, "graph", "pools", k, "tiles")
         builder.pools.append(
-            Pool(
-                name=name_at(data.get("name"), join_keys(at, "name")),
-                capacity=number_at(data.get("capacity"), join_keys(at, "capacity"), 1, 1 << 20),
-                tiles=tuple(tiles[name] for name in members),
-                classes=frozenset(_words(data.get("classes", []), join_keys(at, "classes"), OP_CLASSES)),
-            )
+            Pool(name=pool.name, capacity=pool.capacity, tiles=members, classes=frozenset(pool.classes))
         )
-    for at, entry in entries_at(graph.get("banks", []), "graph.banks"):
-        data = mapping_at(entry, ("name", "tiles", "ports", "size"), at, "a bank")
-        members = _words(data.get("tiles", []), join_keys(at, "tiles"), tiles)
-        builder.banks.append(
-            Bank(
-                name=name_at(data.get("name"), join_keys(at, "name")),
-                tiles=tuple(tiles[name] for name in members),
-                ports=number_at(data.get("ports", 1), join_keys(at, "ports"), 1, 1 << 20),
-                size=count_at(data.get("size"), join_keys(at, "size"), 4, _LARGE, none="no limit"),
-            )
-        )
-    for at, entry in entries_at(graph.get("register_files", []), "graph.register_files"):
-        data = mapping_at(entry, ("name", "registers", "rotating", "adjustable"), at, "a register file")
-        listed = entries_at(data.get("registers", []), join_keys(at, "registers"))
-        registers = tuple(_resource(builder, name, where) for where, name in listed)
+    for k, bank in enumerate(graph.banks):
+        members = _find(bank.tiles, tiles, "graph", "banks", k, "tiles")
+        builder.banks.append(Bank(name=bank.name, tiles=members, ports=bank.ports, size=bank.size))
+    for k, file in enumerate(graph.register_files):
+        at = "register_files", k
+        registers = tuple(_resource(builder, name, *at, "registers", j) for j, name in enumerate(file.registers))
+        if file.rotating > len(registers):
+            text = f"expected a whole number from 0 to {len(registers)}, found {file.rotating}"
+            raise refuse(text, "graph", *at, "rotating")
         builder.register_files.append(
-            RegisterFile(
-                name=name_at(data.get("name"), join_keys(at, "name")),
-                registers=registers,
-                rotating=number_at(data.get("rotating", 0), join_keys(at, "rotating"), 0, len(registers)),
-                adjustable=flag_at(data.get("adjustable", True), join_keys(at, "adjustable")),
-            )
+            RegisterFile(name=file.name, registers=registers, rotating=file.rotating, adjustable=file.adjustable)
         )

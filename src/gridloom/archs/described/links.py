@@ -17,13 +17,14 @@ A pattern can be kept to the links ``along: rows`` (or ``cols``), and to tiles t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
 
 from gridloom.archs.described.draft import ArrayDraft, Cell
-from gridloom.archs.described.keys import entries_at, flag_at, mapping_at, suggestion, word_at
-from gridloom.archs.described.places import places
+from gridloom.archs.described.keys import UNSET, Clause, Flag, OneOf, Several, Short, refuse
+from gridloom.archs.described.places import Places
 from gridloom.archs.parts.grid import neighbours
-from gridloom.errors import ArchError
 
 Link = tuple[Cell, Cell]
 _SIDES: Final = ((-1, 0), (0, -1), (0, 1), (1, 0))
@@ -49,9 +50,7 @@ def _cells(rows: int, cols: int) -> list[Cell]:
 
 def _torus(rows: int, cols: int) -> set[Link]:
     """Return the links to the four neighbours around the borders; links of a tile to itself fall away."""
-    wrapped = {
-        ((r, c), ((r + dr) % rows, (c + dc) % cols)) for r, c in _cells(rows, cols) for dr, dc in _SIDES
-    }  # fmt: skip
+    wrapped = {((r, c), ((r + dr) % rows, (c + dc) % cols)) for r, c in _cells(rows, cols) for dr, dc in _SIDES}
     return {(a, b) for a, b in wrapped if a != b}
 
 
@@ -85,79 +84,100 @@ PATTERNS: Final[dict[str, Callable[[int, int], set[Link]]]] = {
 
 #: What a drawing is told about an array whose links come from a pattern.
 _TRAITS: Final = {"torus": "wraps", "hex": "hexagonal"}
-_KEYS: Final = ("pattern", "along", "where", "from", "to", "both", "remove")
 
 
-def add_links(draft: ArrayDraft, value: Any, key: str) -> None:
-    """Change the links of a draft as a description says: a pattern, an entry, or a list of these, one after another."""
-    for at, entry in entries_at(value, key):
-        _apply(draft, entry, at)
+class LinkEntry(Clause, what="a link entry"):
+    """Links of a pattern, or from some tiles to others."""
+
+    pattern: Annotated[
+        str,
+        OneOf((*PATTERNS, "none"), "no pattern is called {}"),
+        BeforeValidator(lambda name: "none" if name is None else name),
+    ] = UNSET
+    along: Literal["rows", "cols"] = UNSET
+    where: Places = UNSET
+    sources: Places = Field(UNSET, alias="from")
+    targets: Places = Field(UNSET, alias="to")
+    both: Flag = False
+    remove: Flag = False
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check_ends(cls, data: Any, handler: Callable[[Any], LinkEntry]) -> LinkEntry:
+        """Refuse a pattern beside ends, and keys that belong to the other of the two."""
+        entry = handler(data)
+        given = entry.model_fields_set
+        if entry.pattern:
+            if given & {"sources", "targets"}:
+                raise refuse(f"expected a 'pattern', or 'from' and 'to', found {data!r}")
+            if "both" in given:
+                raise refuse("the links of a pattern go both ways; leave it out", "both")
+            return entry
+        if not given & {"sources", "targets"}:
+            raise refuse(f"expected a 'pattern', or 'from' and 'to', found {data!r}")
+        if not {"sources", "targets"} <= given:
+            raise refuse(f"expected 'from' and 'to', found {data!r}")
+        for name in ("along", "where"):
+            if name in given:
+                raise refuse("only a pattern is kept to some tiles; 'from' and 'to' say where links go", name)
+        return entry
+
+
+Links = Several[Annotated[LinkEntry, Short("pattern")]]
+
+
+def change_links(draft: ArrayDraft, entries: list[LinkEntry]) -> None:
+    """Change the links of a draft as entries say, one after another."""
+    for k, entry in enumerate(entries):
+        if entry.pattern == "none":
+            draft.links.clear()
+            draft.traits -= set(_TRAITS.values())
+        else:
+            _change(draft, entry, k)
         if len(draft.links) > MAX_LINKS:
-            raise ArchError(f"{at}: the array has more than {MAX_LINKS} links; describe a smaller one")
+            raise refuse(f"the array has more than {MAX_LINKS} links; describe a smaller one", "links", k)
 
 
-def _apply(draft: ArrayDraft, entry: Any, key: str) -> None:
+def _change(draft: ArrayDraft, entry: LinkEntry, k: int) -> None:
     """Change the links of a draft by one entry."""
-    if entry == "none" or entry is None:
-        draft.links.clear()
-        draft.traits -= set(_TRAITS.values())
-        return
-    if isinstance(entry, str):
-        entry = {"pattern": entry}
-    data = mapping_at(entry, _KEYS, key, "a link entry")
-    pattern = "pattern" in data
-    if pattern == ("from" in data or "to" in data):
-        raise ArchError(f"{key}: expected a 'pattern', or 'from' and 'to', found {entry!r}")
-    found = _by_pattern(draft, data, key) if pattern else _by_ends(draft, data, key)
-    if flag_at(data.get("remove", False), f"{key}.remove"):
+    found = _by_pattern(draft, entry, k) if entry.pattern else _by_ends(entry, k)
+    if entry.remove:
         missing = found - draft.links
-        if missing and not pattern:
+        if missing and not entry.pattern:
             a, b = min(missing)
-            raise ArchError(f"{key}.remove: there is no link from {list(a)} to {list(b)}")
+            raise refuse(f"there is no link from {list(a)} to {list(b)}", "links", k, "remove")
         draft.links -= found
         return
     draft.links |= found
-    if pattern and data["pattern"] in _TRAITS and set(data) == {"pattern"}:
-        draft.traits.add(_TRAITS[data["pattern"]])
+    if entry.pattern in _TRAITS and entry.model_fields_set == {"pattern"}:
+        draft.traits.add(_TRAITS[entry.pattern])
 
 
-def _by_pattern(draft: ArrayDraft, data: dict[str, Any], key: str) -> set[Link]:
+def _by_pattern(draft: ArrayDraft, entry: LinkEntry, k: int) -> set[Link]:
     """Return the links of a pattern, as far as ``along`` and ``where`` leave them."""
-    name = data["pattern"]
-    if not isinstance(name, str) or name not in PATTERNS:
-        raise ArchError(f"{key}.pattern: no pattern is called {name!r}; {suggestion(name, PATTERNS)}")
-    if "both" in data:
-        raise ArchError(f"{key}.both: the links of a pattern go both ways; leave it out")
-    found: set[Link] = PATTERNS[name](draft.rows, draft.cols)
-    if "along" in data:
-        side = 0 if word_at(data["along"], f"{key}.along", ("rows", "cols")) == "rows" else 1
+    found: set[Link] = PATTERNS[entry.pattern](draft.rows, draft.cols)
+    if entry.along:
+        side = 0 if entry.along == "rows" else 1
         found = {(a, b) for a, b in found if a[side] == b[side]}
-    if "where" in data:
-        inside = set(places(data["where"], draft.rows, draft.cols, f"{key}.where"))
-        kept = {(a, b) for a, b in found if a in inside and b in inside}
-        # A pattern alone may have no link on a small array; a selection of its links has a purpose that it misses.
-        if found and not kept:
-            raise ArchError(f"{key}.where: keeps no link of {name!r}; both ends of a link have to lie in it")
-        found = kept
-    return found
+    if entry.where is None:
+        return found
+    inside = set(entry.where)
+    kept = {(a, b) for a, b in found if a in inside and b in inside}
+    # A pattern alone may have no link on a small array; a selection of its links has a purpose that it misses.
+    if found and not kept:
+        raise refuse(f"keeps no link of {entry.pattern!r}; both ends of a link have to lie in it", "links", k, "where")
+    return kept
 
 
-def _by_ends(draft: ArrayDraft, data: dict[str, Any], key: str) -> set[Link]:
+def _by_ends(entry: LinkEntry, k: int) -> set[Link]:
     """Return the links from every tile of ``from`` to every tile of ``to``, and with ``both`` those back."""
-    for name in ("from", "to"):
-        if name not in data:
-            raise ArchError(f"{key}: expected 'from' and 'to', found {data!r}")
-    for name in ("along", "where"):
-        if name in data:
-            raise ArchError(f"{key}.{name}: only a pattern is kept to some tiles; 'from' and 'to' say where links go")
-    sources = places(data["from"], draft.rows, draft.cols, f"{key}.from")
-    targets = places(data["to"], draft.rows, draft.cols, f"{key}.to")
-    if len(sources) * len(targets) > MAX_LINKS:
-        raise ArchError(f"{key}: gives {len(sources) * len(targets)} links; at most {MAX_LINKS} are built")
-    found = {(a, b) for a in sources for b in targets}
+    count = len(entry.sources) * len(entry.targets)
+    if count > MAX_LINKS:
+        raise refuse(f"gives {count} links; at most {MAX_LINKS} are built", "links", k)
+    found = {(a, b) for a in entry.sources for b in entry.targets}
     selves = sorted(a for a, b in found if a == b)
     if selves:
-        raise ArchError(
-            f"{key}: would link tile {list(selves[0])} to itself; a tile reads its own output without a link"
+        raise refuse(
+            f"would link tile {list(selves[0])} to itself; a tile reads its own output without a link", "links", k
         )
-    return found | {(b, a) for a, b in found} if flag_at(data.get("both", False), f"{key}.both") else found
+    return found | {(b, a) for a, b in found} if entry.both else found

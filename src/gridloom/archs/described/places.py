@@ -14,15 +14,31 @@ Everything that :mod:`gridloom.archs.selectors` reads is taken, too, also inside
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo, WithJsonSchema
 
-from gridloom.archs.described.draft import Cell
+from gridloom.archs.described.draft import ArrayDraft, Cell
+from gridloom.archs.described.keys import refuse
 from gridloom.archs.selectors import LAYOUTS, Mask, select
 from gridloom.errors import ArchError
 
 _FORMS = "layout", "region", "tiles", "rows", "cols", "row", "col", "not", "both"
+
+
+def _choose(value: Any, info: ValidationInfo[ArrayDraft]) -> list[Cell]:
+    """Return the places that a selector names on the array that is described."""
+    try:
+        return places(value, info.context.rows, info.context.cols, "")
+    except ArchError as error:
+        key, _, text = error.message.partition(": ")
+        raise refuse(text, *(int(part) if part.isdecimal() else part for part in key.split(".")[1:])) from None
+
+
+#: A selector as a field of an entry, and the field of an entry that is about all tiles unless it says otherwise.
+Places = Annotated[list[Cell], PlainValidator(_choose), WithJsonSchema({"format": "selector"})]
+ALL: Any = Field("all", validate_default=True)
 
 
 def places(value: Any, rows: int, cols: int, key: str) -> list[Cell]:

@@ -273,10 +273,13 @@ def _shared_file(arch: Arch, file: RegisterFile) -> dict[str, Any]:
     written = arch.resource_index.get(f"{file.name}.write0", file.registers[0])
     writers = arch.arc_source[(arch.arc_target == written) & (arch.kind[arch.arc_source] == Kind.FU)]
     cells = sorted(_cell(arch.tiles[arch.tile[r]]) for r in writers)
-    entry: dict[str, Any] = {"name": file.name, "count": len(file.registers)}
-    if len(cells) < len(arch.tiles):
-        entry["where"] = selector(cells, arch.rows, arch.cols)
-    return {**entry, **_rotation_and_ports(arch, file)}
+    facts = _rotation_and_ports(arch, file)
+    return {"name": file.name, "count": len(file.registers), **_where(arch, cells), **facts}
+
+
+def _where(arch: Arch, cells: list[Cell]) -> dict[str, Any]:
+    """Return what an entry says of the tiles that it is about: nothing where these are all."""
+    return {} if len(cells) == len(arch.tiles) else {"where": selector(cells, arch.rows, arch.cols)}
 
 
 def _buses(arch: Arch) -> list[Any]:
@@ -308,21 +311,14 @@ def _bus(arch: Arch, name: str) -> BusDraft:
 
 def _bus_entry(arch: Arch, bus: BusDraft) -> dict[str, Any]:
     """Return the entry of one bus."""
-    entry: dict[str, Any] = {"name": bus.name}
-    if len(bus.readers) < len(arch.tiles):
-        entry["where"] = selector(bus.readers, arch.rows, arch.cols)
-    if bus.drivers != bus.readers:
-        entry["from"] = selector(bus.drivers, arch.rows, arch.cols)
-    return entry
+    drivers = {} if bus.drivers == bus.readers else {"from": selector(bus.drivers, arch.rows, arch.cols)}
+    return {"name": bus.name, **_where(arch, bus.readers), **drivers}
 
 
 def _bank(arch: Arch, bank: Bank) -> dict[str, Any]:
     """Return the entry of one bank; its latency is that of its tiles."""
-    entry: dict[str, Any] = {"name": bank.name}
-    if len(bank.tiles) < len(arch.tiles):
-        entry["where"] = selector([_cell(arch.tiles[k]) for k in bank.tiles], arch.rows, arch.cols)
-    entry["ports"] = bank.ports
-    return entry if bank.size is None else {**entry, "bytes": bank.size}
+    where = _where(arch, [_cell(arch.tiles[k]) for k in bank.tiles])
+    return {"name": bank.name, **where, "ports": bank.ports, **({} if bank.size is None else {"bytes": bank.size})}
 
 
 def _ports(arch: Arch) -> Any:

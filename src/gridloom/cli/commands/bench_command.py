@@ -6,10 +6,9 @@ The command only reads options, opens the store and formats what comes back: sui
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,19 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridloom.cli.completion import offer_mappers, offer_names
-from gridloom.cli.options import (
-    AsJson,
-    Cluster,
-    Effort,
-    GraphFolder,
-    Named,
-    Processes,
-    Quiet,
-    Resume,
-    Settings,
-    StoreFile,
-    TimeLimit,
-)
+from gridloom.cli.options import AsJson, Effort, GraphFolder, JobOptions, Named, Quiet, Settings, TimeLimit
 from gridloom.cli.outputs import check_writable, figure_files, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
@@ -40,7 +27,6 @@ if TYPE_CHECKING:
     from gridloom.flow.bench.processor import Processor
     from gridloom.flow.bench.run import Report
     from gridloom.flow.bench.suite import Suite
-    from gridloom.run import Store
 
 
 def bench(
@@ -63,10 +49,7 @@ def bench(
         list[str] | None,
         typer.Option("--tolerance", metavar="SHARE", help="How much worse a cell may be: 0.1, or wirelength=0.2."),
     ] = None,
-    store: StoreFile = None,
-    resume: Resume = False,
-    jobs: Processes = None,
-    cluster: Cluster = None,
+    jobs: JobOptions,
     mapper: Annotated[
         str | None,
         typer.Option(
@@ -115,17 +98,15 @@ def bench(
     from gridloom.flow.bench.run import select_cells, with_budget
     from gridloom.flow.bench.suite import load_suite
     from gridloom.flow.options import parse_settings
-    from gridloom.run import ExecutorSpec
 
-    check_writable([("--csv", csv), ("--store", store)])
+    check_writable([("--csv", csv), ("--store", jobs.store)])
     if suite.partition(":")[0] == "area":
         from gridloom.cli.commands.area_command import bench_area
 
         return bench_area(suite, csv, plot or [], as_json)
     wanted = _figures(plot or [])
     compared = _processor(processor)
-    if resume and store is None:
-        raise OptionError("needs a store to go on with: --store FILE", where="--resume")
+    jobs.check_store()
     tolerances = parse_tolerances(tolerance or [])
     golden = None if compare is None else read_golden(compare)
     names: list[str | None] = [*_words(mapper)] or [None]
@@ -138,12 +119,8 @@ def bench(
     if isinstance(asked, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
 
-        return bench_functions(asked, _folder(folder), ExecutorSpec.parse(jobs=jobs, cluster=cluster), csv, as_json)
-    reports = [
-        _run(asked, name, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=_folder(folder),
-             processor=compared)
-        for name in names
-    ]  # fmt: skip
+        return bench_functions(asked, _folder(folder), jobs.executor, csv, as_json)
+    reports = [_run(asked, name, jobs, _folder(folder), compared) for name in names]
     report = _joined(reports)
     comparison = None if golden is None else judge(report.rows, golden, tolerances)
     if csv is not None:
@@ -233,45 +210,28 @@ def _variant(text: str | None) -> tuple[str | None, dict[str, str]]:
     return name or None, parse_settings(pairs)
 
 
-def _run(
-    suite: Suite,
-    name: str | None,
-    *,
-    store: Path | None,
-    resume: bool,
-    jobs: int | None,
-    cluster: str | None,
-    folder: Path | None,
-    processor: Processor,
-) -> Report:
+def _run(suite: Suite, name: str | None, jobs: JobOptions, folder: Path | None, processor: Processor) -> Report:
     """Run a suite with one mapper, on the executor and with the store that the options ask for.
 
     ``name`` may have settings of its own; its rows then bear the whole text as the mapper's name. Ctrl-C ends it early
     with the rows that there are; the report says so.
     """
     from gridloom.flow.bench.run import bench as run_suite
-    from gridloom.run import ExecutorSpec
 
     mapper, own = _variant(name)
     suite = replace(suite, mapper=mapper or suite.mapper, settings={**suite.settings, **own})
-    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
-    with _open_store(store) as rows, display(sum(1 for _ in suite.cells())) as shown:
+    executor = jobs.executor
+    with jobs.open_store() as rows, display(sum(1 for _ in suite.cells())) as shown:
         report = run_suite(
-            suite, folder=folder, executor=executor, store=rows, resume=resume, progress=shown.run, processor=processor
+            suite,
+            folder=folder,
+            executor=executor,
+            store=rows,
+            resume=jobs.resume,
+            progress=shown.run,
+            processor=processor,
         )
     return replace(report, rows=[{**row, "mapper": name} for row in report.rows]) if own else report
-
-
-@contextlib.contextmanager
-def _open_store(path: Path | None) -> Iterator[Store | None]:
-    """The store of a path for the length of a block; None where there is no path."""
-    from gridloom.run import Store
-
-    if path is None:
-        yield None
-        return
-    with Store(path) as store:
-        yield store
 
 
 def describe(report: Report, comparison: GoldenComparison | None) -> list[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, Cluster, GraphFolder, Named, Processes, Quiet, Resume, StoreFile
+from gridloom.cli.options import AsJson, GraphFolder, JobOptions, Named, Quiet
 from gridloom.cli.outputs import check_folder, check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note, shows_progress
 from gridloom.errors import OptionError
@@ -30,10 +30,7 @@ def explore(
     space: Annotated[
         Path, typer.Argument(metavar="SPACE", help="A YAML file that describes the arrays; see docs/explore.md.")
     ],
-    store: StoreFile = None,
-    resume: Resume = False,
-    jobs: Processes = None,
-    cluster: Cluster = None,
+    jobs: JobOptions,
     folder: GraphFolder = None,
     source: Named = None,
     html: Annotated[
@@ -60,26 +57,26 @@ def explore(
     """
     from gridloom.explore import array_yaml, best_arrays, read_space, to_dict
     from gridloom.explore.search import find_array
-    from gridloom.run import ExecutorSpec, Store
 
-    if resume and store is None:
-        raise OptionError("needs a store to go on with: --store FILE", where="--resume")
-    if (csv or parquet) and store is None:
+    jobs.check_store()
+    if (csv or parquet) and jobs.store is None:
         raise OptionError("needs the rows in a store: --store FILE", where="--csv" if csv else "--parquet")
-    check_writable([("--store", store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)])
+    check_writable(
+        [("--store", jobs.store), ("--html", html), ("--csv", csv), ("--parquet", parquet), ("--best", best)]
+    )
     if figures is not None:
         check_folder(figures, "--figures")
         figures.mkdir(parents=True, exist_ok=True)
     asked = read_space(space)
     if asked.find != "points":
-        executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
-        with nullcontext() if store is None else Store(store) as rows:
+        executor, resume = jobs.executor, jobs.resume
+        with jobs.open_store() as rows:
             array = find_array(
                 asked, folder=folder, named=source or (), executor=executor, store=rows, resume=resume, tell=note
             ).to_dict()
         return _show_array(asked, array, figures=figures, best=best, as_json=as_json)
-    found = _run(asked, store=store, resume=resume, jobs=jobs, cluster=cluster, folder=folder, named=source or ())
-    _export(store, csv, parquet)
+    found = _run(asked, jobs, folder=folder, named=source or ())
+    _export(jobs.store, csv, parquet)
     _draw(found, html, figures, f"gridloom explore {shlex.quote(str(space))}")
     chosen = best_arrays(found)
     if best is not None and chosen:
@@ -95,7 +92,7 @@ def _show_array(space: Space, record: dict[str, Any], *, figures: Path | None, b
 
     The layout of FIFO depths is drawn only for a search for buffers; the other one has nothing to draw.
     """
-    from gridloom.explore.answers import yaml_text
+    from gridloom.archs.described.text import yaml_text
 
     if best is not None:
         write_and_tell({best: yaml_text(record["array"])})
@@ -186,28 +183,15 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _run(
-    space: Space,
-    *,
-    store: Path | None,
-    resume: bool,
-    jobs: int | None,
-    cluster: str | None,
-    folder: Path | None,
-    named: Sequence[str],
-) -> Exploration:
+def _run(space: Space, jobs: JobOptions, *, folder: Path | None, named: Sequence[str]) -> Exploration:
     """Explore a space with the executor and the store that the options ask for, under the dashboard."""
     from gridloom.explore import explore as run_space
-    from gridloom.run import ExecutorSpec, Store
 
-    executor = ExecutorSpec.parse(jobs=jobs, cluster=cluster)
-    with dashboard(space) as shown:
-        if store is None:
-            return run_space(space, folder=folder, named=named, executor=executor, resume=resume, progress=shown)
-        with Store(store) as rows:
-            return run_space(
-                space, folder=folder, named=named, executor=executor, store=rows, resume=resume, progress=shown
-            )
+    executor, resume = jobs.executor, jobs.resume
+    with dashboard(space) as shown, jobs.open_store() as rows:
+        return run_space(
+            space, folder=folder, named=named, executor=executor, store=rows, resume=resume, progress=shown
+        )
 
 
 def _export(store: Path | None, csv: Path | None, parquet: Path | None) -> None:

@@ -7,6 +7,7 @@ progress, Ctrl-C, files and words.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,19 +19,15 @@ from gridloom.cli.options import (
     AssumeRange,
     DeviceName,
     Effort,
-    Flatten,
-    Function,
-    Loop,
+    LoopOptions,
     Mapper,
     Quiet,
     Seed,
     Settings,
-    Size,
     Source,
     SpokeRam,
     Svg,
     TimeLimit,
-    Unroll,
     Workers,
 )
 from gridloom.cli.outputs import check_writable, write_and_tell
@@ -41,50 +38,70 @@ if TYPE_CHECKING:
     from gridloom.mapping.model import Mapping
 
 
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How a mapping is searched: the fields of a request, and the device, which is a setting there."""
+
+    mapper: Mapper = "auto"
+    ii: Annotated[
+        int | None, typer.Option("--ii", metavar="N", help="For modulo-scheduled arrays: the II to map at.")
+    ] = None
+    seed: Seed = 0
+    time_limit: TimeLimit = None
+    effort: Effort = None
+    jobs: Workers = 1
+    device: DeviceName = None
+    settings: Settings = None
+    place: Annotated[
+        Path | None, typer.Option("--place", metavar="FILE", help="Take this complete placement; route and balance it.")
+    ] = None
+    init: Annotated[
+        Path | None, typer.Option("--init", metavar="FILE", help="Start the search from this placement.")
+    ] = None
+    pin: Annotated[
+        Path | None, typer.Option("--pin", metavar="FILE", help="Keep these nodes on the tiles that the file gives.")
+    ] = None
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Search until the result is proved to be the best there is.")
+    ] = False
+    split_lanes: Annotated[
+        bool, typer.Option("--split-lanes", help="Split the iterations of one loop over the SIMD lanes of the array.")
+    ] = False
+
+    def request(self, source: str, arch: str) -> Request:
+        """The request for a mapping with these options."""
+        from gridloom.flow import Request
+        from gridloom.flow.options import parse_settings
+
+        options = dict(vars(self))
+        device = options.pop("device")
+        settings = [*(options.pop("settings") or []), *([] if device is None else [f"device={device}"])]
+        return Request(source=source, arch=arch, settings=parse_settings(settings), **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapFiles:
+    """The files that are written."""
+
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapping to this JSON file.")
+    ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a report to this HTML file; a failed search gets one, too."),
+    ] = None
+    svg: Svg = None
+    spokes: SpokeRam = None
+
+
 def map_source(
     *,
     source: Source,
     arch: Arch,
-    mapper: Mapper = "auto",
-    ii: Annotated[
-        int | None, typer.Option("--ii", metavar="N", help="For modulo-scheduled arrays: the II to map at.")
-    ] = None,
-    seed: Seed = 0,
-    time_limit: TimeLimit = None,
-    effort: Effort = None,
-    jobs: Workers = 1,
-    device: DeviceName = None,
-    settings: Settings = None,
-    place: Annotated[
-        Path | None, typer.Option("--place", metavar="FILE", help="Take this complete placement; route and balance it.")
-    ] = None,
-    init: Annotated[
-        Path | None, typer.Option("--init", metavar="FILE", help="Start the search from this placement.")
-    ] = None,
-    pin: Annotated[
-        Path | None, typer.Option("--pin", metavar="FILE", help="Keep these nodes on the tiles that the file gives.")
-    ] = None,
-    prove: Annotated[
-        bool, typer.Option("--prove", help="Search until the result is proved to be the best there is.")
-    ] = False,
-    split_lanes: Annotated[
-        bool, typer.Option("--split-lanes", help="Split the iterations of one loop over the SIMD lanes of the array.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the mapping to this JSON file.")
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a report to this HTML file; a failed search gets one, too."),
-    ] = None,
-    svg: Svg = None,
-    spokes: SpokeRam = None,
+    search: SearchOptions,
+    files: MapFiles,
     as_json: AsJson = False,
-    function: Function = None,
-    loop: Loop = None,
-    flatten: Flatten = False,
-    unroll: Unroll = None,
-    size: Size = None,
+    loops: LoopOptions,
     assume_range: AssumeRange = None,
     training: Annotated[
         bool, typer.Option("--training", help="For built-in networks: map the backward pass, too.")
@@ -96,41 +113,17 @@ def map_source(
     Without --effort or --time-limit the mapper ends the search by itself. The exit status is 1 when no mapping was
     found; the reasons are printed.
     """
-    from gridloom.flow import Request
-    from gridloom.flow.options import parse_settings
-    from gridloom.frontend.loops.spec import with_options
     from gridloom.frontend.source import with_training
 
-    check_writable([("--output", output), ("--html", html), ("--svg", svg), ("--spoke-ram", spokes)])
-    if spokes is not None:
+    check_writable(
+        [("--output", files.output), ("--html", files.html), ("--svg", files.svg), ("--spoke-ram", files.spokes)]
+    )
+    if files.spokes is not None:
         check_spokes(arch)
     source = with_training(source) if training else source
-    request = Request(
-        source=with_options(
-            source,
-            function=function,
-            loop=loop,
-            flatten=flatten,
-            unroll=unroll,
-            sizes=size or [],
-            ranges=assume_range or [],
-        ),
-        arch=arch,
-        mapper=mapper,
-        ii=ii,
-        seed=seed,
-        time_limit=time_limit,
-        effort=effort,
-        jobs=jobs,
-        settings=parse_settings([*(settings or []), *([] if device is None else [f"device={device}"])]),
-        place=place,
-        init=init,
-        pin=pin,
-        prove=prove,
-        split_lanes=split_lanes,
-    )
+    request = search.request(loops.apply(source, assume_range), arch)
     result = _search(request)
-    write_and_tell(_texts(result, request, output=output, html=html, svg=svg, spokes=spokes))
+    write_and_tell(_texts(result, request, files))
     print(json.dumps(result.to_dict()) if as_json else describe(result))
     return 0 if result.mapping is not None else 1
 
@@ -254,41 +247,18 @@ def _slot_words(slots: dict[str, int] | None) -> str | None:
     return f"{slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
 
 
-def _texts(
-    result: Result,
-    request: Request,
-    *,
-    output: Path | None,
-    html: Path | None,
-    svg: Path | None,
-    spokes: Path | None,
-) -> dict[Path, str]:
+def _texts(result: Result, request: Request, files: MapFiles) -> dict[Path, str]:
     """The text of each file; where there is no mapping only the report is written, since it shows why.
 
     All texts are made before the first file is written, so that an error in one writes none.
     """
     from gridloom import emit
     from gridloom.flow.display.report import result_page
+    from gridloom.flow.request import write_command
     from gridloom.mapping import json_format
 
-    page = {} if html is None else {html: result_page(result, command=command_line(request))}
+    page = {} if files.html is None else {files.html: result_page(result, command=write_command(vars(request)))}
     if result.mapping is None:
         return page
-    writers = ((output, json_format.dumps), (svg, emit.svg_mapping), (spokes, spoke_text))
+    writers = ((files.output, json_format.dumps), (files.svg, emit.svg_mapping), (files.spokes, spoke_text))
     return {path: write(result.mapping) for path, write in writers if path is not None} | page
-
-
-def command_line(request: Request) -> str:
-    """The command that makes the same mapping again, for the report.
-
-    It names source, array, mapper, seed and everything that guides the search; output files and ``--jobs`` are left
-    out.
-    """
-    from gridloom.flow.request import write_command
-
-    names = ("mapper", "seed", "ii", "time_limit", "effort", "place", "init", "pin")
-    options = [(name, getattr(request, name)) for name in names]
-    options += [("set", f"{key}={value}") for key, value in request.settings.items()]
-    return write_command(
-        request.source, request.arch, [*options, ("prove", request.prove), ("split_lanes", request.split_lanes)]
-    )

@@ -7,6 +7,7 @@ judge of parts, which is exact and slow: the difference in time is what the esti
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +17,14 @@ from gridloom.cli.options import AsJson, AssumeRange, ColumnArch, Quiet, Seed, S
 from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
+    from gridloom.flow.partition.flow import PartitionRequest
     from gridloom.flow.partition.result import PartitionResult
 
 
-def partition(
-    *,
-    source: Source,
-    arch: ColumnArch,
+@dataclass(frozen=True, kw_only=True)
+class PartitionOptions:
+    """How a graph is cut and its parts are mapped: the fields of a request."""
+
     estimator: Annotated[
         str,
         typer.Option(
@@ -31,7 +33,7 @@ def partition(
             help="What judges parts: learned, dgcnn (the published network), bound (counting), mapper (every part is "
             "mapped), or auto.",
         ),
-    ] = "auto",
+    ] = "auto"
     method: Annotated[
         str,
         typer.Option(
@@ -39,14 +41,14 @@ def partition(
             metavar="NAME",
             help="How graphs are cut: multilevel, kl as published, or auto (multilevel where pymetis is installed).",
         ),
-    ] = "auto",
+    ] = "auto"
     backend: Annotated[
         str,
         typer.Option("--backend", metavar="NAME", help="What maps the parts: width, or genetic as published."),
-    ] = "width",
+    ] = "width"
     evaluations: Annotated[
         int, typer.Option("--evaluations", metavar="N", help="For --backend genetic: evaluations for each part.")
-    ] = 10_000,
+    ] = 10_000
     published: Annotated[
         bool,
         typer.Option(
@@ -54,22 +56,38 @@ def partition(
             help="The published system: --estimator dgcnn --method kl --backend genetic --patience 0 --seeds 20, each "
             "part mapped once.",
         ),
-    ] = False,
-    seed: Seed = 0,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How many bisections are tried for a cut.")] = 6,
+    ] = False
+    seed: Seed = 0
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="How many bisections are tried for a cut.")] = 6
     patience: Annotated[
         int, typer.Option("--patience", metavar="N", help="How many splits in a row may bring no improvement.")
-    ] = 1,
+    ] = 1
     tries: Annotated[
         int, typer.Option("--tries", metavar="N", help="Mapping runs before a part is given up on a number of columns.")
-    ] = 1,
+    ] = 1
     iterations: Annotated[
         int, typer.Option("--iterations", metavar="N", help="Iterations of the loop, for its execution time.")
-    ] = 1024,
+    ] = 1024
     reconfiguration: Annotated[
         int | None,
         typer.Option("--reconfiguration", metavar="N", help="Cycles that it takes to load a configuration."),
-    ] = None,
+    ] = None
+
+    def request(self, source: str, arch: str) -> PartitionRequest:
+        """The request for a partition with these options."""
+        from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest
+
+        fields = dict(vars(self))
+        published = fields.pop("published")
+        fields["loop_iterations"] = fields.pop("iterations")
+        return PartitionRequest(source=source, arch=arch, **{**fields, **(PUBLISHED if published else {})})
+
+
+def partition(
+    *,
+    source: Source,
+    arch: ColumnArch,
+    options: PartitionOptions,
     assume_range: AssumeRange = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Partition again without the estimator, and print what it saves.")
@@ -85,28 +103,11 @@ def partition(
 
     Each part is unrolled, checked and simulated, and so is the whole.
     """
-    from dataclasses import replace
-
-    from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest
     from gridloom.flow.partition.flow import partition as run
     from gridloom.frontend.loops.spec import with_options
 
     check_writable([("--output", output), ("--svg", svg)])
-    request = PartitionRequest(
-        source=with_options(source, ranges=assume_range or []),
-        arch=arch,
-        estimator=estimator,  # type: ignore[arg-type]
-        method=method,  # type: ignore[arg-type]
-        backend=backend,  # type: ignore[arg-type]
-        evaluations=evaluations,
-        seed=seed,
-        seeds=seeds,
-        patience=patience,
-        tries=tries,
-        loop_iterations=iterations,
-        reconfiguration=reconfiguration,
-    )
-    request = replace(request, **PUBLISHED) if published else request
+    request = options.request(with_options(source, ranges=assume_range or []), arch)
     result = run(request)
     record = result.to_dict()
     if compare:

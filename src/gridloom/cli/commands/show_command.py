@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridloom.cli.completion import offer_names, offer_sources
-from gridloom.cli.options import Flatten, Function, Loop, Quiet, Size, Svg, Unroll
+from gridloom.cli.options import LoopOptions, Quiet, Svg
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -53,11 +53,7 @@ def show(
     as_yaml: Annotated[
         bool, typer.Option("--yaml", help="Print an array, or that of a mapping, as a description by tile.")
     ] = False,
-    function: Function = None,
-    loop: Loop = None,
-    flatten: Flatten = False,
-    unroll: Unroll = None,
-    size: Size = None,
+    loops: LoopOptions = LoopOptions(),
     quiet: Quiet = False,
 ) -> int:
     """Draw a mapping, an array or a graph in the terminal, or into a file with --svg.
@@ -66,13 +62,13 @@ def show(
     the loops, or the networks where it imports torch. Of configuration bits, with --arch, say what each of them sets.
     """
     from gridloom.flow.files import load_any
-    from gridloom.frontend.loops.spec import is_loop, is_part, with_options
+    from gridloom.frontend.loops.spec import is_loop, is_part
     from gridloom.limits import READING_SECONDS, deadline
 
     check_writable([("--svg", svg)])
     if arch is not None:
         return _show_bits(Path(what), arch, svg)
-    what = with_options(what, function=function, loop=loop, flatten=flatten, unroll=unroll, sizes=size or [])
+    what = loops.apply(what)
     if is_loop(what) and not is_part(what) and svg is None:
         with deadline(READING_SECONDS, "listing the loops"):
             return _list_loops(Path(what), as_json)

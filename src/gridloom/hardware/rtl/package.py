@@ -53,9 +53,7 @@ def bit_files(hardware: Hardware, configuration: Configuration, liveins: Mapping
     """
     packets = pack(hardware, encode(configuration, hardware, liveins))
     texts = {"config.hex": to_hex(hardware, packets), "config.txt": disassemble(hardware, packets)}
-    return BitFiles(
-        texts=texts, binary=to_binary(hardware, packets), size=size(hardware, packets, configuration.ii)
-    )  # fmt: skip
+    return BitFiles(texts=texts, binary=to_binary(hardware, packets), size=size(hardware, packets, configuration.ii))
 
 
 def readme(hardware: Hardware) -> str:

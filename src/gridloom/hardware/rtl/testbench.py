@@ -90,8 +90,7 @@ def _array(h: Hardware) -> list[str]:
     """The instance of the array, with a wire for each of its ports."""
     w, lanes = h.vector_width, h.simd_lanes
     lines: list[str] = []
-    ports = {name: name for name in
-             ("clk", "rst", "cfg_valid", "cfg_packet", "run", "iterations", "finished", "slot")}  # fmt: skip
+    ports = {name: name for name in ("clk", "rst", "cfg_valid", "cfg_packet", "run", "iterations", "finished", "slot")}
     for unit, k in stream_ports(h):
         for suffix in ("word", "read"):
             name = f"{h.verilog_names[unit.name]}_stream_{k}_{suffix}"

@@ -292,11 +292,11 @@ class _UnitModule:
             for lane, name in zip(lanes, late):
                 self.body.append(wire(self.width, name))
                 self.body += instance(
-                    "gl_fifo", f"{lane}_fifo",
+                    "gl_fifo",
+                    f"{lane}_fifo",
                     {"W": self.width, "DEPTH": self.shape.depth(k), "TAP_BITS": tap_bits(self.shape, k)},
-                    {"clk": "clk", "rst": "rst", "word": lane, "next_tap": self.next_field(f"in{k}.tap"),
-                     "late": name},
-                )  # fmt: skip
+                    {"clk": "clk", "rst": "rst", "word": lane, "next_tap": self.next_field(f"in{k}.tap"), "late": name},
+                )
             self._lane(f"late_{k}", late, self.next_field(f"in{k}.lane"))
 
     def _lane(self, name: str, words: list[str], select: str) -> None:

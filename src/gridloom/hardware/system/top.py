@@ -248,7 +248,7 @@ class _SystemModule:
         else:
             self.body.append("assign array_clk = clk;")
         # Images hold packets with wide fields; the chain has as many bits as the array needs.
-        cut = (  # fmt: skip
+        cut = (
             f"{{packet[{64 - ID_BITS + h.id_bits - 1}:{64 - ID_BITS}], packet[{CHUNK + OFFSET_BITS + 1}:"
             f"{CHUNK + OFFSET_BITS}], packet[{CHUNK + offset_bits(h) - 1}:{CHUNK}], packet[{CHUNK - 1}:0]}}"
         )

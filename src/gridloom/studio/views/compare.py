@@ -30,9 +30,7 @@ def comparison(first: Opened, second: Opened) -> dict[str, Any]:
 
 def _figures(first: Opened, second: Opened) -> list[dict[str, Any]]:
     """Rows of name, both texts, and which is better: 0, 1 or None."""
-    ours, theirs = (
-        dict(flat_facts({"ii": one.mapping.ii, **one.metrics})) for one in (first, second)
-    )  # fmt: skip
+    ours, theirs = (dict(flat_facts({"ii": one.mapping.ii, **one.metrics})) for one in (first, second))
     rows = []
     for name in dict.fromkeys([*ours, *theirs]):
         a, b = ours.get(name, ""), theirs.get(name, "")
