@@ -13,6 +13,7 @@ from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.dfg.model import Dfg
 from gridloom.mapping import Instance, Mapping, Route
+from gridloom.targets.dataflow.program.model import TokenEdge
 
 Place = tuple[str, int]
 
@@ -347,7 +348,7 @@ def rdu_two_stages() -> Mapping:
     b.add("elementwise", id="v", work=5)
     b.add("output", id="y", work=1)
     for source, target in (("x", "g"), ("g", "v"), ("v", "y")):
-        b.edges.append(_edge(source, target, 0, tokens=4))
+        b.edges.append(TokenEdge(source=source, target=target, tokens=4))
     # Units: dram_left_0 - switches (0,0),(1,0) - cu_0_0 - switches (0,1),(1,1) - cu_1_1 ... dram_right_0 sits at
     # column 2.
     return make(

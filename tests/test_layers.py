@@ -163,6 +163,8 @@ JUDGES_MAY: dict[str, frozenset[str]] = {
 JUDGES_MAY_WITHIN = frozenset(
     {
         "targets.dataflow.families.rdu.RduParameters",
+        "targets.dataflow.program.model.TokenEdge", "targets.dataflow.program.model.UnitGraph",
+        "targets.dataflow.program.model.UnitNode", "targets.dataflow.program.model.unit_graph",
         "targets.streaming.program.model.HOST", "targets.streaming.program.model.Channel",
         "targets.streaming.program.model.Flow", "targets.streaming.program.model.Program",
         "targets.streaming.program.model.flow_order", "targets.streaming.program.model.taken",
@@ -516,8 +518,8 @@ def test_what_measures_and_what_judges_stay_apart():
         {name.removeprefix(machine) for name in reached(PACKAGE, machine + module) if name.startswith(machine)}
         for module in ("run", "measure")
     )
-    # Both read the array's parameters and the cold start of a section; neither imports what the other decides with.
-    assert judge & meter == {"cold", "fabric", "loading"}
+    # Both read parameters, rates and the cold start of a section; neither imports what the other decides with.
+    assert judge & meter == {"cold", "fabric", "firing_rates", "loading"}
     assert {"run", "token_kernel", "token_tables", "untimed_values"} <= judge - meter
     assert {"measure", "packet_kernel", "packet_tables", "packet_trees"} <= meter - judge
     rules = reached(PACKAGE, "targets.dataflow.rules.elastic")

@@ -51,7 +51,8 @@ HOOKS: Final[Mapping[str, str]] = {
     "array_files": "suffix of a file: (text of ARCH) -> Arch, or None where the text is not of this form",
     "passes": "trait: (Dfg, Arch) -> the graph as such arrays take it",
     "rewrites": "trait: (Dfg, Arch) -> a Rewrite of a loop into other words, or None where there is nothing to do",
-    "programs": "domain of graphs: (Request, Dfg, Arch, map_graph) -> Result of a whole program, or None for one graph",
+    "graphs": "domain of graphs: the types of graphs whose nodes or edges have further fields",
+    "programs": "domain of graphs: (Dfg, Arch) -> a program with graphs to map and join, or None",
     "rules": "style or trait: rules that verify applies to such arrays",
     "machines": "style: (Configuration, iterations) -> Verdict of the target's own simulator",
     "traces": "style: (Configuration, iterations, moments) -> trace of a run, moment by moment",
@@ -117,6 +118,12 @@ class ArrayKind:
     domains: tuple[str, ...] = ("i32", "f32", "cma24", "opaque")
     #: SOURCE and ARCH of a small problem that every mapper for such arrays solves; ``gridloom.testing`` maps it.
     problem: tuple[str, str] | None = None
+    #: Op classes that a useful array of the kind has somewhere.
+    classes: tuple[str, ...] = ()
+
+    def describes(self, arch: _Array) -> bool:
+        """Whether an array is of the kind."""
+        return arch.style == self.style and set(self.traits) <= arch.traits
 
 
 #: ``search``: ``auto`` takes the first one that suits the array. ``proof``: ``--prove`` takes it. ``named``: it runs

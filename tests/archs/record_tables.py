@@ -23,6 +23,7 @@ from gridloom.dfg.ops import ANY_ARITY, OP_TABLE
 from gridloom.mapping import Instance, Route
 from gridloom.mapping import json_format as mapping_format
 from gridloom.targets.dataflow.families.rdu import RduParameters
+from gridloom.targets.dataflow.program.model import TensorOperation, TokenEdge, UnitNode
 from gridloom.targets.grid.families.mesh import MeshParameters
 from gridloom.targets.modulo.families.hycube import HycubeParameters
 from gridloom.targets.modulo.families.torus import PRESETS, TorusParameters
@@ -41,7 +42,16 @@ PARAMETERS = {
 }
 SIZED = ("mesh", "onehop", "hex", "chess", "torus", "hycube", "rdu")
 SIZELESS = ("vpcma", "streaming-engine")
-RECORDS = {"Node": Node, "Edge": Edge, "Array": MemoryArray, "Instance": Instance, "Route": Route}
+RECORDS = {
+    "Node": Node,
+    "Edge": Edge,
+    "Array": MemoryArray,
+    "Instance": Instance,
+    "Route": Route,
+    "TensorOperation": TensorOperation,
+    "UnitNode": UnitNode,
+    "TokenEdge": TokenEdge,
+}
 
 
 def comments(record: type) -> dict[str, str]:
@@ -85,11 +95,18 @@ def default(field: dataclasses.Field[Any]) -> str:
     return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
+def further_fields(record: type) -> list[dataclasses.Field[Any]]:
+    """The fields of a record; of a node or an edge of one domain, those that others do not have."""
+    common = {f.name for base in (Node, Edge) if issubclass(record, base) and record is not base
+              for f in dataclasses.fields(base)}  # fmt: skip
+    return [field for field in dataclasses.fields(record) if field.name not in common]
+
+
 def field_table(record: type, head: str) -> str:
     """One row for each field: name, type, default, comment."""
     texts, hints = comments(record), get_type_hints(record)
     rows = []
-    for field in dataclasses.fields(record):
+    for field in further_fields(record):
         meaning = texts[field.name]
         takes = "number map" if "a number map" in meaning else words(hints[field.name])
         rows.append(f"| `{field.name}` | {takes} | {default(field)} | {meaning} |")
@@ -154,7 +171,7 @@ def schema_text(name: str) -> str:
 
 
 def main() -> None:
-    for path in DOCUMENTS.glob("*.md"):
+    for path in DOCUMENTS.rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         if filled(text) != text:
             path.write_text(filled(text), encoding="utf-8")

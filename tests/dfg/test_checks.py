@@ -70,9 +70,6 @@ BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[MemoryArray], str]] = 
         "node 'a': has op class 'mull'; known: alu, mul, div, fp, mem, mem_data, input, output, const, livein, route, "
         "gemm, vector, buffer, dram",
     ),
-    "no work": (
-        "tensor", [Node(id="a", op="input", work=0)], [], [], "node 'a': has work 0; expected at least 1 cycle",
-    ),
     "unknown source": (
         "i32", [A, B], [edge("x")], [], "edge 0 (x -> b): names node 'x', which does not exist",
     ),
@@ -100,12 +97,6 @@ BROKEN: dict[str, tuple[str, list[Node], list[Edge], list[MemoryArray], str]] = 
     "negative delay": (
         "i32", [A, B], [edge(), edge(kind="order", delay=-1)], [],
         "edge 1 (a -> b): has delay -1; expected at least 0",
-    ),
-    "no tokens": (
-        "i32", [A, B], [edge(tokens=0)], [], "edge 0 (a -> b): has tokens 0, takes None; expected at least 1",
-    ),
-    "takes none": (
-        "i32", [A, B], [edge(takes=0)], [], "edge 0 (a -> b): has tokens 1, takes 0; expected at least 1",
     ),
     "value of a store": (
         "i32", [A, Node(id="s", op="store", array="words"), B],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -215,3 +217,26 @@ def test_map_estimate_and_partition_take_the_same_loops(
         pytest.importorskip("pymetis")
     options = ["--effort", "2000"] if command == "map" else ["--estimator", "bound"]
     assert main([command, source, "--arch", "vpcma:4x4", *options]) == 0, capsys.readouterr().err
+
+
+def test_cutting_a_program_is_no_part_of_the_time_for_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gridloom.flow import inputs
+    from gridloom.targets.dataflow.sections import run as sections
+
+    reading, cut_while_reading, cut = [False], [], sections.cut_program
+
+    @contextmanager
+    def watched(seconds: float, what: str) -> Iterator[None]:
+        reading[0] = True
+        yield
+        reading[0] = False
+
+    def cut_program(dfg: Dfg, arch: Arch) -> object:
+        cut_while_reading.append(reading[0])
+        return cut(dfg, arch)
+
+    monkeypatch.setattr(inputs, "deadline", watched)
+    monkeypatch.setattr(sections, "cut_program", cut_program)
+    prepared = prepare("model:gemm,inner=64,columns=64", "rdu:4x4")
+    assert cut_while_reading == [False]
+    assert [rows[0].dfg for rows in prepared.sections] == [prepared.dfg]

@@ -7,12 +7,9 @@ import random
 import pytest
 from tests.random_cases import loop_graph, static_graph
 
-from gridloom import registry
 from gridloom.archs import build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
-from gridloom.errors import SimulationError
 from gridloom.sim import reading as sim
-from gridloom.targets.dataflow import rates
 from gridloom.verify.reading import Reading
 
 ARRAYS = ("mesh:3x3", "torus:2x3,regs=2", "hycube:2x2", "vpcma:3x4", "streaming-engine:8", "rdu:3x3,channels=2")
@@ -67,21 +64,3 @@ def test_arrays_are_read_alike(text: str) -> None:
     assert own.units == {tile: r for tile, r in enumerate(arch.fu.tolist()) if r >= 0}
     assert own.outputs == {tile: r for tile, r in enumerate(arch.out.tolist()) if r >= 0}
     assert sim.simd_lanes(arch) == arch.simd_lanes()
-
-
-def test_rates_of_a_network_are_read_alike() -> None:
-    from gridloom.targets.dataflow.lowering.lower import lower
-
-    dfg = lower(registry.load("networks", "gemm").build(inner=64, columns=64), build("rdu:4x4")).sections[0].dfg
-    counts = rates.repetitions(dfg)
-    assert sim.firings(dfg, range(len(dfg.edges))) == counts
-    assert sim.count_tokens(dfg, counts) == rates.edge_tokens(dfg, counts)
-    assert [sim.tokens_taken(edge) for edge in dfg.edges] == [rates.taken(edge) for edge in dfg.edges]
-
-
-def test_rates_that_contradict_each_other_are_named() -> None:
-    nodes = (Node(id="a", op="input"), Node(id="b", op="gemm"))
-    edges = (Edge(source="a", target="b", tokens=2), Edge(source="a", target="b", operand=1, tokens=3, takes=1))
-    dfg = Dfg(name="g", domain="tensor", nodes=nodes, edges=edges)
-    with pytest.raises(SimulationError, match=r"edge 1 \(a -> b\) puts 3 tokens and takes 1, which does not agree"):
-        sim.firings(dfg, [0, 1])

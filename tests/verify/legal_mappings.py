@@ -8,6 +8,7 @@ from tests.verify.sketch import sketch
 
 from gridloom.dfg import Dfg, DfgBuilder, Edge, Node
 from gridloom.mapping import Mapping
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph, UnitNode
 
 
 def mesh(spec: str = "mesh:2x2") -> Mapping:
@@ -184,14 +185,13 @@ def reconvergent(*, gather: int = 16, fifo: int = 8, spread: int = 8) -> Mapping
     e takes ``gather / spread`` of x for each of b's, out of a FIFO of ``fifo``: with less than ``gather`` room, x stops
     before b has what it waits for.
     """
-    dfg = Dfg(
+    dfg = UnitGraph(
         name="reconvergent",
-        domain="tensor",
-        nodes=(Node(id="x", op="input"), Node(id="b", op="buffer"), Node(id="e", op="elementwise")),
+        nodes=(UnitNode(id="x", op="input"), UnitNode(id="b", op="buffer"), UnitNode(id="e", op="elementwise")),
         edges=(
-            Edge(source="x", target="b", tokens=1, takes=gather),
-            Edge(source="b", target="e", tokens=spread, takes=1),
-            Edge(source="x", target="e", operand=1, tokens=1, takes=gather // spread),
+            TokenEdge(source="x", target="b", tokens=1, takes=gather),
+            TokenEdge(source="b", target="e", tokens=spread, takes=1),
+            TokenEdge(source="x", target="e", operand=1, tokens=1, takes=gather // spread),
         ),
     )
     return sketch(

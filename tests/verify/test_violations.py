@@ -19,6 +19,7 @@ import gridloom as gl
 from gridloom.archs import Arch, ArchBuilder, Kind, Tile, build
 from gridloom.dfg import Dfg, DfgBuilder, Edge, MemoryArray, Node
 from gridloom.mapping import Instance, Mapping, Route
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph, UnitNode
 from gridloom.targets.dataflow.rules import elastic
 from gridloom.verify import KINDS, Violation, legal
 
@@ -170,11 +171,10 @@ def endless() -> Mapping:
     arch = build("rdu:4x4,fifo=64")
     units = [tile.name for tile in arch.tiles if tile.kind == "cu"]
     names = [f"g{k}" for k in range(len(units))]
-    dfg = Dfg(
+    dfg = UnitGraph(
         name="endless",
-        domain="tensor",
-        nodes=tuple(Node(id=name, op="gemm") for name in names),
-        edges=tuple(Edge(source=a, target=b, tokens=15, takes=16) for a, b in pairwise(names)),
+        nodes=tuple(UnitNode(id=name, op="gemm") for name in names),
+        edges=tuple(TokenEdge(source=a, target=b, tokens=15, takes=16) for a, b in pairwise(names)),
     )
     return sketch(dfg, arch, {name: (unit, 0) for name, unit in zip(names, units, strict=True)}, {})
 
@@ -419,15 +419,14 @@ def with_packets(tokens: int, spec: str = "rdu:2x2") -> Mapping:
 def round_trip(first: str = "sw_0_0 sw_0_1 sw_1_1") -> Mapping:
     """Four flows around the four switches of a unit, each over two links of the circle."""
     nodes = (("p", "gemm"), ("q", "elementwise"), ("m", "buffer"), ("n", "buffer"), ("o", "output"))
-    dfg = Dfg(
+    dfg = UnitGraph(
         name="round trip",
-        domain="tensor",
-        nodes=tuple(Node(id=name, op=op) for name, op in nodes),
+        nodes=tuple(UnitNode(id=name, op=op) for name, op in nodes),
         edges=(
-            Edge(source="p", target="q"),
-            Edge(source="n", target="m"),
-            Edge(source="q", target="o"),
-            Edge(source="m", target="n", distance=1),
+            TokenEdge(source="p", target="q"),
+            TokenEdge(source="n", target="m"),
+            TokenEdge(source="q", target="o"),
+            TokenEdge(source="m", target="n", distance=1),
         ),
     )
     places = {"p": "cu_0_0", "q": "cu_1_1", "m": "mu_1_0", "n": "mu_0_1", "o": "dram_left_0"}
@@ -459,13 +458,12 @@ def test_four_flows_around_a_unit_may_wait_for_each_other():
 
 def circle(takes: int) -> Mapping:
     """Two compute units that feed each other; two tokens are there when the first wants ``takes``."""
-    dfg = Dfg(
+    dfg = UnitGraph(
         name="circle",
-        domain="tensor",
-        nodes=(Node(id="g", op="gemm"), Node(id="e", op="elementwise")),
+        nodes=(UnitNode(id="g", op="gemm"), UnitNode(id="e", op="elementwise")),
         edges=(
-            Edge(source="g", target="e", tokens=takes, takes=2),
-            Edge(source="e", target="g", tokens=2, takes=takes, distance=1),
+            TokenEdge(source="g", target="e", tokens=takes, takes=2),
+            TokenEdge(source="e", target="g", tokens=2, takes=takes, distance=1),
         ),
     )
     return sketch(
@@ -481,11 +479,10 @@ def circle(takes: int) -> Mapping:
 
 def fed_back() -> Mapping:
     """A compute unit with an edge to itself."""
-    dfg = Dfg(
+    dfg = UnitGraph(
         name="fed back",
-        domain="tensor",
-        nodes=(Node(id="g", op="gemm"),),
-        edges=(Edge(source="g", target="g", distance=1),),
+        nodes=(UnitNode(id="g", op="gemm"),),
+        edges=(TokenEdge(source="g", target="g", distance=1),),
     )
     way = "cu_0_0.out cu_0_0>sw_1_1 sw_1_1>sw_0_1 sw_0_1>cu_0_0 cu_0_0.in0"
     return sketch(dfg, "rdu:2x2", {"g": ("cu_0_0", 0)}, {"g->g": way})

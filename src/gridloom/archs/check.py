@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from gridloom import registry
 from gridloom.archs.model import Arch, Kind
 
 #: Classes that a useful array has somewhere, unless they need no tile.
 _WANTED = {
     "static": ("alu", "input", "output"),
     "modulo": ("alu",),
-    "elastic": ("gemm", "vector", "buffer", "dram"),
 }
 
 
@@ -97,9 +97,11 @@ def _leaves(arch: Arch, tile: int) -> bool:
 
 
 def _missing_classes(arch: Arch) -> list[str]:
-    """Find op classes that the style needs and no tile has."""
+    """Find op classes that the style or the kind of the array needs and no tile has."""
     present = set().union(*(tile.classes for tile in arch.tiles)) | arch.free
-    return [f"no tile has op class {name}" for name in _WANTED[arch.style] if name not in present]
+    wanted = [*_WANTED.get(arch.style, ())]
+    wanted += [name for kind in registry.kinds().values() if kind.describes(arch) for name in kind.classes]
+    return [f"no tile has op class {name}" for name in wanted if name not in present]
 
 
 def _pools(arch: Arch) -> list[str]:

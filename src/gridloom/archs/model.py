@@ -315,6 +315,11 @@ class Arch:
         drawn: str = PICTURE.load()(self)
         return drawn
 
+    @property
+    def is_timed(self) -> bool:
+        """True where ops and hops have cycles; elsewhere they happen when tokens are there, and there is no II."""
+        return self.style in ("static", "modulo")
+
     def simd_lanes(self, word: int | None = None) -> int:
         """Return how many words every tile computes with at a time, for words of so many bits (those of the array).
 

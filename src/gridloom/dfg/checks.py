@@ -22,8 +22,6 @@ MAX_EDGES: Final = 1_000_000
 MAX_DISTANCE: Final = 4096
 #: Words of all arrays together.
 MAX_WORDS: Final = 1 << 24
-#: Parts of a result that edges may carry: their numbers go into the values of tokens.
-MOST_PARTS: Final = 1 << 20
 
 
 def check(dfg: Dfg) -> None:
@@ -93,8 +91,6 @@ def _check_node(dfg: Dfg, node: Node, where: str) -> None:
         _check_array(dfg, node, here)
     if node.op_class is not None and node.op_class not in OP_CLASSES:
         raise DfgError(f"has op class {node.op_class!r}; known: {', '.join(OP_CLASSES)}", where=here)
-    if node.work < 1:
-        raise DfgError(f"has work {node.work}; expected at least 1 cycle", where=here)
 
 
 def _representable(domain: str, value: int | float) -> bool:
@@ -139,13 +135,6 @@ def _check_edge(dfg: Dfg, k: int, edge: Edge, where: str) -> None:
             raise DfgError(f"has initial value {value}, which domain {dfg.domain!r} cannot hold", where=here)
     if edge.delay < 0:
         raise DfgError(f"has delay {edge.delay}; expected at least 0", where=here)
-    if edge.tokens < 1 or (edge.takes is not None and edge.takes < 1):
-        raise DfgError(f"has tokens {edge.tokens}, takes {edge.takes}; expected at least 1", where=here)
-    if edge.puts_every < 1 or edge.takes_every < 1 or (edge.room is not None and edge.room < 1):
-        rates = f"puts_every {edge.puts_every}, takes_every {edge.takes_every}, room {edge.room}"
-        raise DfgError(f"has {rates}; expected at least 1", where=here)
-    if not 0 <= edge.part < MOST_PARTS:
-        raise DfgError(f"has part {edge.part}; expected 0 to {MOST_PARTS - 1}", where=here)
     if edge.carries_value and dfg.op(edge.source).name == "output":
         raise DfgError("leaves an output; let it leave the node that the output reads", where=here)
     if edge.carries_value and not dfg.op(edge.source).result:

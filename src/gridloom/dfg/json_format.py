@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import fields
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
 from typing import Any, Final
 
 from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
-from gridloom.dfg.model import Dfg, Edge, MemoryArray, Node
+from gridloom.dfg.model import Dfg, Edge, MemoryArray, Node, graph_type, graph_types
 from gridloom.errors import DfgError, GridloomError
 from gridloom.text_file import read_text
 
@@ -90,13 +92,15 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
         # Before validation, which would take ten times the memory.
         if isinstance(data.get(key), list) and len(data[key]) > most:
             raise DfgError(f"has {len(data[key])} {key}; at most {most} are taken", where=where)
-    fields = {key: value for key, value in data.items() if key not in ("format", "version")}
+    document = {key: value for key, value in data.items() if key not in ("format", "version")}
+    nodes = data["nodes"] if isinstance(data.get("nodes"), list) else []
+    kind = graph_type(str(data.get("domain")), {key for node in nodes if isinstance(node, dict) for key in node})
     try:
-        document = _adapter().validate_python(fields)
+        document = _adapter((kind.node_type,), (kind.edge_type,)).validate_python(document)
     except ValidationError as error:
         raise DfgError(first_error(error), where=where) from None
     try:
-        return Dfg(
+        return kind(
             name=document["name"],
             domain=document["domain"],
             nodes=tuple(document["nodes"]),
@@ -125,8 +129,11 @@ def loads(text: str, where: str = "graph") -> Dfg:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of the format."""
-    body: dict[str, Any] = _adapter().json_schema()
+    """The JSON schema of the format, with the fields that domains declare."""
+    kinds = graph_types()
+    body: dict[str, Any] = _adapter(
+        tuple(dict.fromkeys(kind.node_type for kind in kinds)), tuple(dict.fromkeys(kind.edge_type for kind in kinds))
+    ).json_schema()
     body["required"] = ["format", "version", *body["required"]]
     body["properties"] = {"format": {"const": FORMAT}, "version": {"const": VERSION}, **body["properties"]}
     return body
@@ -142,29 +149,30 @@ def first_error(error: Any) -> str:
 
 def _record(record: Node | Edge | MemoryArray) -> dict[str, Any]:
     """The fields of a record that differ from their defaults."""
-    defaults = {f.name: f.default for f in record.__dataclass_fields__.values()}
-    values = {name: getattr(record, name) for name in record.__slots__}
+    values = [(field, getattr(record, field.name)) for field in fields(record)]
     return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-        if name not in defaults or value != defaults[name]
+        field.name: list(value) if isinstance(value, tuple) else value
+        for field, value in values
+        if value != field.default
     }
 
 
 @cache
-def _adapter() -> Any:
-    """Pydantic's validator of the document, built when the first graph is read."""
+def _adapter(node_types: tuple[type, ...], edge_types: tuple[type, ...]) -> Any:
+    """Pydantic's validator of a document with such nodes and edges, built when the first one is read."""
     from typing import Annotated, NotRequired
 
     from pydantic import ConfigDict, Field, TypeAdapter
     from typing_extensions import TypedDict
 
+    node, edge = reduce(or_, node_types), reduce(or_, edge_types)
+
     class Document(TypedDict):
         __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
         name: str
         domain: str
-        nodes: list[Node]
-        edges: list[Edge]
+        nodes: list[node]  # type: ignore[valid-type]
+        edges: list[edge]  # type: ignore[valid-type]
         arrays: NotRequired[list[MemoryArray]]
         notes: NotRequired[str]
         trip_count: NotRequired[Annotated[int, Field(ge=1)]]

@@ -8,14 +8,14 @@ exists is sound.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from gridloom import registry
 from gridloom.dfg.checks import MAX_DISTANCE, check
-from gridloom.dfg.ops import Op, lookup
+from gridloom.dfg.ops import DOMAINS, Op, lookup
 from gridloom.errors import DfgError
-from gridloom.registry import PICTURE
 
 if TYPE_CHECKING:
     import networkx
@@ -48,13 +48,6 @@ class Node:
     op_class: str | None = None
     #: What a picture shows instead of the op.
     label: str | None = None
-    #: Tensor graphs: the shape of the result.
-    shape: tuple[int, ...] = ()
-    #: Tensor graphs: cycles that a firing keeps its unit busy.
-    work: int = 1
-    #: Tensor graphs: the parameters of the operation, ``key=value;key=value``
-    #: (:mod:`gridloom.targets.dataflow.program.parameters`).
-    how: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,20 +72,6 @@ class Edge:
     initial: tuple[int | float | str, ...] = ()
     #: ``order``: the least number of cycles between the issues; ``pair``: the exact number.
     delay: int = 1
-    #: Tensor graphs: tokens that one firing of the source puts on the edge, and one of the target takes.
-    tokens: int = 1
-    #: Tensor graphs: tokens that one firing of the target takes, where it differs from ``tokens``.
-    takes: int | None = None
-    #: Tensor graphs: the source puts its tokens at the end of every so many firings: a reduction ends.
-    puts_every: int = 1
-    #: Tensor graphs: the target takes its tokens at the start of every so many firings, the first one included: what
-    #: it took is used again and again.
-    takes_every: int = 1
-    #: Tensor graphs: tokens of the target's input buffer that the edge may use; none: all that the tile has.
-    room: int | None = None
-    #: Tensor graphs: which part of the source's result it carries. Edges of one source with the same part, tokens and
-    #: ``puts_every`` carry the same tokens: a multicast, sent once over the links that their routes begin with alike.
-    part: int = 0
 
     @property
     def carries_value(self) -> bool:
@@ -115,10 +94,16 @@ class MemoryArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Dfg:
-    """A dataflow graph of one loop body (or of one tensor pipeline).
+    """A dataflow graph of one loop body.
 
-    It is checked when it is made: a DfgError names the first node or edge that breaks a rule. Costs linear time.
+    It is checked when it is made: a DfgError names the first node or edge that breaks a rule. Costs linear time. A
+    domain whose nodes or edges have further fields declares subclasses (hook ``graphs``), which :func:`graph_type`
+    finds.
     """
+
+    #: The records that nodes and edges are.
+    node_type: ClassVar[type[Node]] = Node
+    edge_type: ClassVar[type[Edge]] = Edge
 
     name: str
     domain: str
@@ -138,12 +123,16 @@ class Dfg:
     def __post_init__(self) -> None:
         if not self._checked:
             check(self)
+            self.check_fields()
+
+    def check_fields(self) -> None:
+        """Raise DfgError for the first value that the further fields of a subclass may not have."""
 
     def __repr__(self) -> str:
         return f"<Dfg {self.name}: {len(self.nodes)} nodes, {len(self.edges)} edges, domain {self.domain}>"
 
     def _repr_svg_(self) -> str:
-        drawn: str = PICTURE.load()(self)
+        drawn: str = registry.PICTURE.load()(self)
         return drawn
 
     # -- look-ups ---------------------------------------------------------------------------------------------------
@@ -267,7 +256,7 @@ class Dfg:
 
     # -- derived graphs ---------------------------------------------------------------------------------------------
 
-    def renamed(self, name: str) -> Dfg:
+    def renamed(self, name: str) -> Self:
         """The same graph under another name."""
         return replace(self, name=name)
 
@@ -281,11 +270,26 @@ class Dfg:
 
         graph = networkx.MultiDiGraph(name=self.name, domain=self.domain)
         for node in self.nodes:
-            graph.add_node(node.id, **{name: getattr(node, name) for name in node.__slots__ if name != "id"})
+            graph.add_node(node.id, **{f.name: getattr(node, f.name) for f in fields(node) if f.name != "id"})
         for k, edge in enumerate(self.edges):
-            attributes = {name: getattr(edge, name) for name in edge.__slots__ if name not in ("source", "target")}
+            attributes = {f.name: getattr(edge, f.name) for f in fields(edge) if f.name not in ("source", "target")}
             graph.add_edge(edge.source, edge.target, key=k, **attributes)
         return graph
+
+
+def graph_type(domain: str, fields_of_nodes: Iterable[str] = ()) -> type[Dfg]:
+    """The type of graphs of a domain whose nodes have these fields; the domain's first type where none has them all.
+
+    Most domains have one type, :class:`Dfg`.
+    """
+    types: tuple[type[Dfg], ...] = registry.hook("graphs", domain) or (Dfg,)
+    needed = set(fields_of_nodes)
+    return next((kind for kind in types if needed <= {f.name for f in fields(kind.node_type)}), types[0])
+
+
+def graph_types() -> list[type[Dfg]]:
+    """All types of graphs: the common one, and those that domains declare."""
+    return [Dfg, *(kind for domain in DOMAINS for kind in registry.hook("graphs", domain) or ())]
 
 
 class DfgBuilder:
@@ -301,6 +305,7 @@ class DfgBuilder:
 
     def __init__(self, name: str, domain: str = "i32", notes: str = "") -> None:
         self.name = name
+        self.kind = graph_type(domain)
         self.domain = domain
         self.notes = notes
         self.nodes: list[Node] = []
@@ -320,14 +325,14 @@ class DfgBuilder:
     def add(self, op: str, *operands: str, id: str | None = None, **attributes: Any) -> str:
         """Add a node whose operands are the given nodes; returns its id.
 
-        Further attributes are those of :class:`Node`. Nothing is checked before :meth:`build`; an operand may be a node
-        that is added later.
+        Further attributes are those of :class:`Node`, or of what nodes of the domain are. Nothing is checked before
+        :meth:`build`; an operand may be a node that is added later.
         """
         name = id or self._fresh(op)
         self._ids.add(name)
-        self.nodes.append(Node(id=name, op=op, **attributes))
+        self.nodes.append(self.kind.node_type(id=name, op=op, **attributes))
         for k, source in enumerate(operands):
-            self.edges.append(Edge(source=source, target=name, operand=k))
+            self.edges.append(self.kind.edge_type(source=source, target=name, operand=k))
         return name
 
     def const(self, value: int | float, id: str | None = None) -> str:
@@ -368,12 +373,16 @@ class DfgBuilder:
     ) -> None:
         """A loop-carried value: operand ``operand`` of ``target`` is ``source`` of ``distance`` iterations ago."""
         self.edges.append(
-            Edge(source=source, target=target, operand=operand, distance=distance, initial=tuple(initial))
+            self.kind.edge_type(
+                source=source, target=target, operand=operand, distance=distance, initial=tuple(initial)
+            )
         )
 
     def order(self, source: str, target: str, *, delay: int = 1, distance: int = 0) -> None:
         """``target`` issues at least ``delay`` cycles after ``source``."""
-        self.edges.append(Edge(source=source, target=target, kind="order", delay=delay, distance=distance))
+        self.edges.append(
+            self.kind.edge_type(source=source, target=target, kind="order", delay=delay, distance=distance)
+        )
 
     def build(self) -> Dfg:
         """The graph; raises DfgError when it breaks a rule.
@@ -381,7 +390,7 @@ class DfgBuilder:
         The builder can be used further: a later call gives a graph with what was added since.
         """
         arrays = tuple(MemoryArray(name=name, length=length) for name, length in self.arrays.items())
-        return Dfg(
+        return self.kind(
             name=self.name,
             domain=self.domain,
             nodes=tuple(self.nodes),

@@ -13,8 +13,8 @@ from gridloom.mapping.model import Failure, as_proof
 
 
 def lower_bound(dfg: Dfg, arch: Arch) -> Mii | None:
-    """Return the MII of a graph on an array; None on elastic arrays, which have no II."""
-    return None if arch.style == "elastic" else mii(dfg, arch)
+    """Return the MII of a graph on an array; None on arrays without an II."""
+    return mii(dfg, arch) if arch.is_timed else None
 
 
 def count_failure(dfg: Dfg, arch: Arch, ii: int | None = None) -> Failure | None:
@@ -32,7 +32,7 @@ def _count_failure(dfg: Dfg, arch: Arch, ii: int | None) -> Failure | None:
     if bound.missing:
         return _missing_classes(arch, bound.missing)
     # A unit of an elastic array runs one node, as if there were one slot.
-    slots = 1 if arch.style == "elastic" else ii
+    slots = ii if arch.is_timed else 1
     if slots is None:
         return None
     if bound.res > slots:

@@ -7,10 +7,11 @@ so that the same source on the same array is the same graph, whatever is asked a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gridloom import registry
 from gridloom.archs.model import Arch
@@ -27,6 +28,7 @@ from gridloom.transform.streams import needs_memory, streams_to_memory
 
 if TYPE_CHECKING:
     from gridloom.flow.loops.loop_text import LoopText
+    from gridloom.flow.result import Result
     from gridloom.frontend.python.kernel import PythonKernel
 
     #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
@@ -40,10 +42,24 @@ _FILE = re.compile(r".*(\.[a-z]+)(?:,[^/]*)?", re.DOTALL)
 ArchLike = Arch | Mapping[str, Any] | str | Path
 
 
+class SectionedProgram(Protocol):
+    """Graphs that take turns on an array and their results, as the hook ``programs`` of a target returns them."""
+
+    @property
+    def graphs(self) -> tuple[Dfg, ...]:
+        """What is mapped, graph by graph."""
+        ...
+
+    def join(self, results: Sequence[Result]) -> Result:
+        """The result of the program, given those of its graphs up to the first that failed."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A graph that is fitted to its array. :func:`prepare` makes one, and mappers get nothing else."""
 
+    #: Of a program, the graph of its first section.
     dfg: Dfg
     arch: Arch
     #: The text of the loop that the graph was read from, for the report; None for other sources.
@@ -52,6 +68,21 @@ class Prepared:
     alternatives: tuple[Alternative, ...] = ()
     #: Where ``dfg`` is a graph of other words than the loop's: the loop that it stands for.
     rewrite: Rewrite | None = None
+    #: Where the source is larger than one graph: its sections.
+    program: SectionedProgram | None = None
+    #: What reading array and source took, without cutting a program into sections.
+    seconds: float = 0.0
+
+    @property
+    def sections(self) -> tuple[tuple[Alternative, ...], ...]:
+        """What is mapped one after the other: all alternatives of a graph, or each graph of a program."""
+        if self.program is None:
+            return (self.alternatives,)
+        return tuple((Alternative(label="", dfg=graph),) for graph in self.program.graphs)
+
+    def join(self, results: Sequence[Result]) -> Result:
+        """The result of the whole source, given those of its sections up to the first that failed."""
+        return results[0] if self.program is None else self.program.join(results)
 
 
 def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS) -> Prepared:
@@ -59,18 +90,30 @@ def prepare(source: Source, arch: ArchLike, *, seconds: float = READING_SECONDS)
 
     The accesses of a loop become loads and stores, or streams, as the array has it; on arrays that fuse instructions
     the graph is fused, and streams become memory accesses where there is no port. A loop of 32-bit integers becomes one
-    of 24-bit words on arrays that have those. Raises a GridloomError for bad input, and after ``seconds``. Costs one
-    run of the front end (of clang for C), passes that are linear in the graph, and a short run of both graphs where
-    words are narrowed.
+    of 24-bit words on arrays that have those. A program of tensors becomes the graphs of its sections. Raises a
+    GridloomError for bad input, and after ``seconds`` of reading. Costs one run of the front end (of clang for C),
+    passes that are linear in the graph, a short run of both graphs where words are narrowed, and for a program the
+    lowering of its sections.
     """
+    began = time.monotonic()
     with deadline(seconds, "reading array and source"):
         array = read_arch(arch)
         rows = [replace(row, dfg=fit_graph(row.dfg, array)) for row in _read(source, memory_of(array))]
         for rewrite in registry.hooks_for("rewrites", array):
             rows = _rewritten(rows, array, rewrite)
         alternatives = rank_alternatives(rows, array)
-    first = alternatives[0]
-    return Prepared(dfg=first.dfg, arch=array, text=first.text, alternatives=alternatives, rewrite=first.rewrite)
+    first, spent = alternatives[0], time.monotonic() - began
+    cut = registry.hook("programs", first.dfg.domain)
+    program: SectionedProgram | None = cut and cut(first.dfg, array)
+    return Prepared(
+        dfg=first.dfg if program is None else program.graphs[0],
+        arch=array,
+        text=first.text,
+        alternatives=alternatives,
+        rewrite=first.rewrite,
+        program=program,
+        seconds=spent,
+    )
 
 
 def _rewritten(

@@ -116,7 +116,7 @@ class Result:
         what = f"{self.dfg.name} on {self.arch.name} with {self.mapper}, seed {self.seed}"
         if self.failure is not None:
             return f"<Result failed: {what}: {self.failure.constraint}>"
-        ii = "" if self.mapping is None or self.arch.style == "elastic" else f", II {self.mapping.ii}"
+        ii = "" if self.mapping is None or not self.arch.is_timed else f", II {self.mapping.ii}"
         return f"<Result {self.status}: {what}{ii}>"
 
     def _repr_html_(self) -> str:
@@ -154,7 +154,7 @@ class Result:
                 "tiles": len(self.arch.tiles),
             },
             "failure": None if self.failure is None else failure_record(self.failure),
-            "ii": None if self.mapping is None or self.arch.style == "elastic" else self.mapping.ii,
+            "ii": None if self.mapping is None or not self.arch.is_timed else self.mapping.ii,
             "mii": self.bound.total if self.bound else None,
             "res_mii": self.bound.res if self.bound else None,
             "rec_mii": self.bound.rec if self.bound else None,

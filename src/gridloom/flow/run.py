@@ -1,6 +1,7 @@
 """The flow from a source to a mapping that is confirmed: a list of steps, read from top to bottom.
 
-``run`` prepares the input (:mod:`gridloom.flow.inputs`) and hands the graph to ``map_graph``, which
+``run`` prepares the input (:mod:`gridloom.flow.inputs`), maps its sections, of which most sources have one, and joins
+their results. For each graph of a section ``map_graph``
 
 1. chooses the mapper and its configuration (:mod:`gridloom.flow.options`),
 2. counts: some graphs cannot fit, whatever a search would try (:mod:`gridloom.flow.bounds`),
@@ -14,6 +15,7 @@ the record, so that every saved mapping names what made it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ from gridloom.flow.bounds import count_failure, lower_bound
 from gridloom.flow.confirmation import confirm
 from gridloom.flow.inputs import prepare
 from gridloom.flow.lanes import split_alternatives, told_of_split
-from gridloom.flow.loops.alternatives import map_best
+from gridloom.flow.loops.alternatives import Alternative, map_best
 from gridloom.flow.options import choose, make_config
 from gridloom.flow.placements import read_placement
 from gridloom.flow.request import Placement, Request
@@ -48,19 +50,30 @@ def run(request: Request) -> Result:
     Raises a GridloomError for bad input. Costs the search (see the budget in the request) plus checks that are linear
     in the mapping's hops and in iterations times tiles.
     """
-    began = time.monotonic()
     prepared = prepare(request.source, request.arch, seconds=reading_seconds(request.time_limit))
-    request = _left(request, time.monotonic() - began)
+    request = _left(request, prepared.seconds)
     # Before any search: an II that the style does not have is a mistake of the user, not a failure of the mapper.
     check_ii(request.ii, prepared.arch)
-    program = registry.hook("programs", prepared.dfg.domain)
-    whole: Result | None = program and program(request, prepared.dfg, prepared.arch, map_graph)
-    if whole is not None:
-        return whole
+    sections: Sequence[Sequence[Alternative]] = prepared.sections
     if request.split_lanes:
-        rows = split_alternatives(prepared.alternatives, prepared.arch)
-        return told_of_split(map_best(request, rows, prepared.arch, map_graph))
-    return map_best(request, prepared.alternatives, prepared.arch, map_graph)
+        sections = [split_alternatives(rows, prepared.arch) for rows in sections]
+    result = prepared.join(_map_sections(request, sections, prepared.arch))
+    return told_of_split(result) if request.split_lanes else result
+
+
+def _map_sections(request: Request, sections: Sequence[Sequence[Alternative]], arch: Arch) -> list[Result]:
+    """Map each section with an equal share of the time and the effort, up to the first that fails."""
+    if len(sections) > 1:
+        time_limit = None if request.time_limit is None else request.time_limit / len(sections)
+        effort = None if request.effort is None else max(1, request.effort // len(sections))
+        request = replace(request, time_limit=time_limit, effort=effort)
+    results: list[Result] = []
+    for rows in sections:
+        results.append(map_best(request, rows, arch, map_graph))
+        # Without this section there is no program: the others need not be searched.
+        if results[-1].mapping is None:
+            break
+    return results
 
 
 def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | None = None) -> Result:
@@ -99,15 +112,15 @@ def _left(request: Request, seconds: float) -> Request:
 
 def check_ii(ii: int | None, arch: Arch) -> None:
     """Raise OptionError when an II is asked for that the array's style does not have, or that makes too many slots."""
-    if ii is not None and arch.style == "modulo" and ii * len(arch.tiles) > MOST_SLOTS:
-        slots = ii * len(arch.tiles)
+    if ii is None:
+        return
+    slots = ii * len(arch.tiles)
+    if arch.style == "modulo" and slots > MOST_SLOTS:
         raise OptionError(f"II {ii} on {len(arch.tiles)} tiles is {slots} slots; expected at most {MOST_SLOTS}",
                           where="--ii")  # fmt: skip
-    if ii is None or arch.style == "modulo":
-        return
-    if arch.style == "elastic":
-        raise OptionError(f"array {arch.name!r} is elastic: it has no II", where="--ii")
-    if ii != 1:
+    if not arch.is_timed:
+        raise OptionError(f"array {arch.name!r} is {arch.style}: it has no II", where="--ii")
+    if ii != 1 and arch.style != "modulo":
         raise OptionError(f"array {arch.name!r} is static: its II is 1, found {ii}", where="--ii")
 
 

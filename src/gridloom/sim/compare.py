@@ -20,7 +20,7 @@ from gridloom.mapping.configuration import Configuration, configure
 from gridloom.mapping.model import Mapping
 from gridloom.sim.execute import ArrayRun
 from gridloom.sim.lanes import Lane, execute_lanes, lane_stimuli
-from gridloom.sim.reading import carries_value, is_timeless, op_rows, program_order, simd_lanes
+from gridloom.sim.reading import carries_value, has_cycles, is_timeless, op_rows, program_order, simd_lanes
 from gridloom.sim.slot_code import SlotCode, compile_slots
 from gridloom.sim.stimulus import fitting_stimulus, shorten_stimulus
 from gridloom.sim.verdict import Mismatch, Verdict
@@ -52,10 +52,11 @@ def simulate_configuration(configuration: Configuration, *, iterations: int = 64
     """
     if iterations < 1:
         raise SimulationError(f"iterations: expected at least 1, found {iterations}")
-    if configuration.arch.style == "elastic":
-        machine = registry.hook("machines", "elastic")
+    style = configuration.arch.style
+    if not has_cycles(configuration.arch):
+        machine = registry.hook("machines", style)
         if machine is None:
-            raise SimulationError("no target declares a simulator for elastic arrays")
+            raise SimulationError(f"no target declares a simulator for {style} arrays")
         verdict: Verdict = machine(configuration, iterations=iterations)
         return verdict
     try:

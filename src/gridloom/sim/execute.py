@@ -18,7 +18,7 @@ from gridloom.dfg.semantics import DOMAIN_CODE, encode
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration
 from gridloom.sim import kernel
-from gridloom.sim.reading import first_values
+from gridloom.sim.reading import first_values, has_cycles
 from gridloom.sim.slot_code import SlotCode, compile_slots
 
 
@@ -80,9 +80,10 @@ class Execution:
 
     def __init__(self, compiled: SlotCode, stimulus: Stimulus) -> None:
         configuration = compiled.configuration
-        if configuration.arch.style == "elastic":
+        arch = configuration.arch
+        if not has_cycles(arch):
             raise SimulationError(
-                f"array {configuration.arch.name!r} is elastic: it has no cycles to run; simulate its mapping instead"
+                f"array {arch.name!r} is {arch.style}: it has no cycles to run; simulate its mapping instead"
             )
         self.compiled = compiled
         self.stimulus = stimulus

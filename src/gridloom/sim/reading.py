@@ -7,16 +7,12 @@ it has its own. Only the op table is taken as it is. Every function is linear in
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from fractions import Fraction
-from math import lcm
 
 import numpy as np
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg, Edge, Initial
 from gridloom.dfg.ops import Op, lookup
-from gridloom.errors import SimulationError
 
 #: What a missing initial value of domain ``opaque`` is: -(1 + edge * this + firing).
 _OPAQUE_STEP = 4096
@@ -100,6 +96,11 @@ def simd_lanes(arch: Arch) -> int:
     return 1 if arch.simd is None else max(1, arch.simd // arch.word)
 
 
+def has_cycles(arch: Arch) -> bool:
+    """Return whether ops and hops have cycles."""
+    return arch.style in ("static", "modulo")
+
+
 def busy_cycles(arch: Arch, tile: int, op_class: str) -> int:
     """Return the cycles for which an op of a class keeps the unit of a tile."""
     table = arch.tiles[tile].occupancy
@@ -115,63 +116,3 @@ def link_ends(arch: Arch) -> dict[int, tuple[int, int]]:
     arcs = np.flatnonzero(leaving & (arch.arc_source != arch.arc_target))
     links, ends = arch.arc_source[arcs], arch.arc_target[arcs]
     return dict(zip(links.tolist(), zip(arch.tile[links].tolist(), arch.tile[ends].tolist())))
-
-
-# -- tensor graphs -----------------------------------------------------------------------------------------------------
-
-
-def tokens_taken(edge: Edge) -> int:
-    """Return the tokens that the target of an edge takes at once."""
-    return edge.tokens if edge.takes is None else edge.takes
-
-
-def count_tokens(dfg: Dfg, counts: Sequence[int]) -> list[int]:
-    """Return the tokens that each edge carries in an iteration, given the firings of each node."""
-    at = positions(dfg)
-    return [counts[at[edge.source]] // edge.puts_every * edge.tokens for edge in dfg.edges]
-
-
-def firings(dfg: Dfg, travelling: Sequence[int]) -> list[int]:
-    """Return how often each node fires in an iteration: the least numbers that leave the given edges as they were.
-
-    Both ends of an edge also end a group of their firings. SimulationError where no numbers do.
-    """
-    at = positions(dfg)
-    rate: list[Fraction | None] = [None] * len(dfg.nodes)
-    near: list[list[tuple[int, Fraction]]] = [[] for _ in dfg.nodes]
-    group = [1] * len(dfg.nodes)
-    for edge in (dfg.edges[e] for e in travelling):
-        a, b = at[edge.source], at[edge.target]
-        ratio = Fraction(edge.tokens, edge.puts_every) / Fraction(tokens_taken(edge), edge.takes_every)
-        near[a].append((b, ratio))
-        near[b].append((a, 1 / ratio))
-        group[a], group[b] = lcm(group[a], edge.puts_every), lcm(group[b], edge.takes_every)
-    counts = [1] * len(dfg.nodes)
-    for start in range(len(dfg.nodes)):
-        if rate[start] is None:
-            part = _spread(rate, near, start)
-            scale = lcm(*(((rate[k] or Fraction(1)) / group[k]).denominator for k in part))
-            for k in part:
-                counts[k] = int((rate[k] or Fraction(1)) * scale)
-    for e in travelling:
-        edge = dfg.edges[e]
-        put = counts[at[edge.source]] // edge.puts_every * edge.tokens
-        if put != counts[at[edge.target]] // edge.takes_every * tokens_taken(edge):
-            raise SimulationError(
-                f"edge {e} ({edge.source} -> {edge.target}) puts {edge.tokens} tokens and takes {tokens_taken(edge)}, "
-                "which does not agree with the rates of the other edges",
-                where=f"graph {dfg.name!r}",
-            )
-    return counts
-
-
-def _spread(rate: list[Fraction | None], near: list[list[tuple[int, Fraction]]], start: int) -> list[int]:
-    """Set the rates of all nodes that edges join with ``start``, whose own is 1, and return these nodes."""
-    rate[start] = Fraction(1)
-    part = [start]
-    for node in part:
-        for other, ratio in near[node]:
-            if rate[other] is None:
-                rate[other] = (rate[node] or Fraction(1)) * ratio
-                part.append(other)
-    return part

@@ -172,10 +172,10 @@ def check_mapping(text: str, arch: Arch, *, effort: int = EFFORT, seed: int = SE
 
 
 def _problems(arch: Arch) -> Iterator[tuple[str, Dfg | str]]:
-    """What is mapped, in words and as a source: a graph for each op class, or the problem of an elastic kind."""
-    if arch.style == "elastic":
+    """What is mapped, in words and as a source: a graph for each op class, or the problem of a kind without cycles."""
+    if not arch.is_timed:
         for kind in registry.kinds().values():
-            if kind.style == arch.style and set(kind.traits) <= arch.traits and kind.problem is not None:
+            if kind.describes(arch) and kind.problem is not None:
                 yield "every unit", kind.problem[0]
         return
     classes = frozenset().union(*(tile.classes for tile in arch.tiles))

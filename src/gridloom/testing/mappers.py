@@ -80,29 +80,9 @@ class MapperCase:
 
 @cache
 def solve_for(problem: Problem) -> tuple[Dfg, Arch]:
-    """The graph that a mapper gets for a SOURCE and an ARCH, and the array.
-
-    A program that is mapped part by part stands for its first part.
-    """
-    source, array = problem
-    prepared = prepare(source, array)
-    program = registry.hook("programs", prepared.dfg.domain)
-    parts: list[Dfg] = []
-
-    def take(_: Request, dfg: Dfg, __: Arch) -> Any:
-        parts.append(dfg)
-        raise _Taken
-
-    if program is not None:
-        try:
-            program(Request(source=source, arch=array), prepared.dfg, prepared.arch, take)
-        except _Taken:
-            return parts[0], prepared.arch
+    """The graph that a mapper gets for a SOURCE and an ARCH, and the array; of a program, that of its first section."""
+    prepared = prepare(*problem)
     return prepared.dfg, prepared.arch
-
-
-class _Taken(Exception):
-    """The first part of a program is known."""
 
 
 def mapper_cases(
@@ -112,7 +92,7 @@ def mapper_cases(
     takes = list(registry.entry("mappers", name).takes)
     if problem is not None:
         arch = solve_for(problem)[1]
-        takes = [kind for kind in takes if _is_of(arch, kind)]
+        takes = [kind for kind in takes if kind.describes(arch)]
         require(bool(takes), f"{name} declares no kind of array that {problem[1]} is of")
     cases = []
     for kind in takes:
@@ -121,10 +101,6 @@ def mapper_cases(
         assert posed is not None
         cases.append(MapperCase(name=name, kind=kind, problem=posed, effort=effort, seed=seed))
     return cases
-
-
-def _is_of(arch: Arch, kind: ArrayKind) -> bool:
-    return arch.style == kind.style and set(kind.traits) <= arch.traits
 
 
 def check_mapper(
@@ -154,7 +130,7 @@ def _declaration(mapper: MapperFunction, problem: Problem | None) -> MapperEntry
     require(problem is not None, f"{name} is a function, which declares no arrays: call with problem=(SOURCE, ARCH)")
     assert problem is not None
     arch = solve_for(problem)[1]
-    kinds = [kind for kind, record in registry.kinds().items() if _is_of(arch, record)]
+    kinds = [kind for kind, record in registry.kinds().items() if record.describes(arch)]
     require(bool(kinds), f"no target declares a kind of array that {problem[1]} is of")
     return MapperEntry((Declaration({kinds[0]: mapper}, "a function under test"),))
 
@@ -210,7 +186,7 @@ def check_refusals(case: MapperCase) -> None:
     for other in others:
         assert other.problem is not None
         dfg, array = solve_for(other.problem)
-        if other not in takes and not _is_of(array, case.kind):
+        if other not in takes and not case.kind.describes(array):
             refused = _refusal(lambda on=other.problem: case.call(Budget(effort=1), on=on))  # type: ignore[misc]
             require(
                 refused.startswith(f"mapper {case.name!r} takes "),

@@ -54,18 +54,18 @@ def legal(mapping: Mapping) -> list[Violation]:
     for rule in _EVERYWHERE:
         violations += rule(subject)
     if subject.graph is not None:
-        for rule in (() if subject.elastic else _TIMED) + _declared(mapping):
+        for rule in (_TIMED if subject.timed else ()) + _declared(subject):
             violations += rule(subject)
     return violations
 
 
-def _declared(mapping: Mapping) -> tuple[Rule, ...]:
+def _declared(subject: Subject) -> tuple[Rule, ...]:
     """The rules that targets declare for the style and the traits of the array.
 
-    Elastic arrays have no other rules of time, so that without any a mapping is not known to be legal.
+    Arrays without cycles have no other rules of time, so that without any a mapping is not known to be legal.
     """
-    rules = tuple(rule for declared in registry.hooks_for("rules", mapping.arch) for rule in declared)
-    return rules or ((_unjudged,) if mapping.arch.style == "elastic" else ())
+    rules = tuple(rule for declared in registry.hooks_for("rules", subject.arch) for rule in declared)
+    return rules or (() if subject.timed else (_unjudged,))
 
 
 def _unjudged(subject: Subject) -> Iterator[Violation]:

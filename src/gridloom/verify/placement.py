@@ -42,8 +42,8 @@ def check_nodes(subject: Subject) -> Iterator[Violation]:
         elif copies != list(range(len(copies))):
             found = ", ".join(map(str, copies))
             yield Violation("copies", node.id, f"copies {found}", "0, 1, ... once each")
-        if len(copies) > 1 and (node.op in SIDE_EFFECTS or subject.elastic):
-            reason = "the array is elastic" if subject.elastic else f"{node.op} has a side effect"
+        if len(copies) > 1 and (node.op in SIDE_EFFECTS or not subject.timed):
+            reason = f"{node.op} has a side effect" if subject.timed else f"the array is {subject.arch.style}"
             yield Violation("single-copy", node.id, f"{len(copies)} instances", f"one: {reason}")
 
 

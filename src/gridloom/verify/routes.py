@@ -41,7 +41,7 @@ def check_paths(subject: Subject) -> Iterator[Violation]:
 def _name(subject: Subject, place: Place) -> str:
     """Return a place as the violation shows it: elastic arrays have no cycles to show."""
     name = subject.arch.resource_names[place[0]]
-    return name if subject.elastic else f"{name} at {place[1]}"
+    return f"{name} at {place[1]}" if subject.timed else name
 
 
 def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
@@ -61,7 +61,7 @@ def _check_start(subject: Subject, path: Path) -> Iterator[Violation]:
     if not reached:
         allowed = place if kept else f"a resource that {place} leads to"
         yield Violation("route-start", path.name, _name(subject, path.hops[0]), allowed)
-    elif not source.timeless and not subject.elastic and cycle != source.cycle + source.latency:
+    elif not source.timeless and subject.timed and cycle != source.cycle + source.latency:
         yield Violation(
             "route-time",
             path.name,
@@ -76,7 +76,7 @@ def _check_step(subject: Subject, path: Path, before: Place, after: Place) -> It
     step = f"{_name(subject, before)} -> {_name(subject, after)}"
     if not latencies:
         yield Violation("route-step", path.name, step, "an arc of the array")
-    elif not subject.elastic and after[1] - before[1] not in latencies:
+    elif subject.timed and after[1] - before[1] not in latencies:
         cycles = " or ".join(str(before[1] + latency) for latency in sorted(set(latencies)))
         yield Violation("route-time", path.name, step, f"cycle {cycles}")
 

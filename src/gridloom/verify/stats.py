@@ -122,7 +122,7 @@ def stats(mapping: Mapping) -> Stats:
     The mapping need not be legal; see the head of the module.
     """
     arch = mapping.arch
-    timed = arch.style != "elastic"
+    timed = arch.style in ("static", "modulo")
     reading = Reading(mapping.dfg, arch)
     bound = mii(mapping.dfg, arch) if timed else None
     wires = [max(0, hops - 1) for hops in _hop_counts(mapping, reading)]

@@ -161,9 +161,9 @@ class Subject(Reading):
         return self._arcs[key]
 
     @property
-    def elastic(self) -> bool:
-        """True for arrays without cycles."""
-        return self.arch.style == "elastic"
+    def timed(self) -> bool:
+        """True for arrays with cycles."""
+        return self.arch.style in ("static", "modulo")
 
     # -- instances ----------------------------------------------------------------------------------------------------
 

@@ -106,7 +106,7 @@ def simulate(
     lanes = f" in each of {outcome.lanes} SIMD lanes" if outcome.lanes > 1 else ""
     length = f"{count}{lanes}, {outcome.cycles} cycles"
     title = f"{loaded.dfg.name} on {loaded.arch.name}, {length}, seed {seed}"
-    what = "tokens" if loaded.arch.style == "elastic" else "values"
+    what = "values" if loaded.arch.is_timed else "tokens"
     print(f"{f'different {what} than' if wrong else f'the same {what} as'} the graph: {title}")
     if outcome.iterations < outcome.asked:
         print(f"  of the {outcome.asked} iterations asked for: {_why_short(loaded, outcome.iterations)}")
@@ -117,7 +117,7 @@ def simulate(
 
 def _why_short(mapping: Mapping, iterations: int) -> str:
     """Why a run has fewer iterations than were asked for."""
-    if mapping.arch.style == "elastic":
+    if not mapping.arch.is_timed:
         return "a longer run of so large a graph would take minutes"
     if mapping.dfg.trip_count is not None and iterations == mapping.dfg.trip_count:
         return "the source's loop has no more"

@@ -179,7 +179,7 @@ def describe(result: Result) -> str:
         f"  legal, and simulated to compute what the {result.verified.compared_with} computes"
         + (" in every SIMD lane" if simd else ""),
     ]
-    if result.arch.style == "elastic":
+    if not result.arch.is_timed:
         # Values are tokens there, numbers that stand for the vectors of a tensor: no arithmetic was compared.
         lines[1] = "  legal, and simulated: every token of the unit graph arrives once and in order"
     # What the front end has to say of a loop: which restrict would set its accesses free.

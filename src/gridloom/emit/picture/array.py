@@ -157,7 +157,7 @@ def summary(details: Details) -> str:
     count = len(details.dfg.nodes)
     total = sum(1 for tile in details.arch.tiles if tile.kind != "switch")
     parts = [f"{count} node{'s' * (count != 1)}", f"{len(used)} of {total} tiles"]
-    if details.arch.style != "elastic":
+    if details.arch.is_timed:
         parts.append(f"II {details.ii}")
         parts.append(f"latency {details.latency}")
     return " · ".join(parts)
@@ -266,7 +266,7 @@ def _nodes(details: Details, layout: ArrayLayout, slot: int, look: PictureStyle)
                 # More than one op in a slot is illegal; the picture has to show all of them.
                 core = Box(core.x + 5 * place, core.y + 5 * place, core.half_width - 3, core.half_height)
             parts.append(node(details, k, core, look))
-            if details.arch.style != "elastic" and tile.kind == "pe" and details.last_cycle:
+            if details.arch.is_timed and tile.kind == "pe" and details.last_cycle:
                 parts.append(cycle_mark(details, t, k, layout))
     for move in details.moves:
         if move.cycle % details.ii == slot:

@@ -213,7 +213,7 @@ def node(details: Details, k: int, core: Box, look: PictureStyle) -> str:
     if look.live:
         marks |= {"data_n": k, "data_s": k, "data_g": details.dfg.index[instance.node], "tabindex": "-1"}
         marks |= {"role": "img", "aria_label": describe(details, k)}
-        marks["data_c"] = details.depth[instance.node] if details.arch.style == "elastic" else instance.cycle
+        marks["data_c"] = instance.cycle if details.arch.is_timed else details.depth[instance.node]
     parts = [] if look.live else [title(describe(details, k))]
     parts.append(
         element(
@@ -249,7 +249,7 @@ def _node_text(core: Box, caption: str, name: str) -> list[str]:
 def describe(details: Details, k: int) -> str:
     """Return one line about an instance: node, op, tile and cycle."""
     instance = details.mapping.instances[k]
-    when = "" if details.arch.style == "elastic" else f" at cycle {instance.cycle}"
+    when = f" at cycle {instance.cycle}" if details.arch.is_timed else ""
     if details.ii > 1:
         when += f" (slot {instance.cycle % details.ii})"
     return f"{instance.node}: {details.dfg.node(instance.node).op} on {instance.place}{when}"
@@ -269,7 +269,7 @@ def wire(details: Details, piece: WirePiece, look: PictureStyle, prefix: str) ->
     """Return a piece of a route in its signal's colour."""
     colour = details.colours[piece.signal]
     cycles = piece.cycles
-    if details.arch.style == "elastic":
+    if not details.arch.is_timed:
         cycles = tuple(sorted({details.depth[details.dfg.edges[e].source] for e in piece.edges}))
     marks: dict[str, object] = {}
     content = ""

@@ -37,7 +37,7 @@ def timeline(details: Details) -> dict[str, Any]:
     """
     if details.arch.style == "modulo" and details.ii > 1:
         return {"unit": "slot", "last": details.ii - 1, "ii": details.ii}
-    if details.arch.style == "elastic":
+    if not details.arch.is_timed:
         placed = [details.depth[instance.node] for instance in details.mapping.instances]
         return {"unit": "stage", "last": max([0, *placed]), "ii": 1}
     return {"unit": "cycle", "last": details.last_cycle, "ii": 1}
@@ -51,8 +51,6 @@ def _node(details: Details, k: int) -> dict[str, Any]:
         value = getattr(node, name)
         if value is not None and value != node.id:
             facts[name] = str(value)
-    if node.shape:
-        facts["shape"] = " × ".join(str(side) for side in node.shape)
     return {"id": node.id, "facts": facts}
 
 
@@ -63,7 +61,7 @@ def _instance(details: Details, k: int) -> dict[str, Any]:
     for e in details.dfg.operand_edges(instance.node):
         operands.append(_operand(details, e, details.way_of.get((e, instance.copy))))
     facts: dict[str, Any] = {"tile": instance.place}
-    if details.arch.style != "elastic":
+    if details.arch.is_timed:
         facts["cycle"] = str(instance.cycle)
         if details.ii > 1:
             facts["slot"] = f"{instance.cycle % details.ii}, round {instance.cycle // details.ii}"
@@ -81,7 +79,7 @@ def _operand(details: Details, e: int, way: Way | None) -> str:
         text += f" = {source.value}"
     if edge.distance:
         text += f", {edge.distance} iteration{'s' * (edge.distance > 1)} back"
-    if way is not None and way.hops and details.arch.style != "elastic":
+    if way is not None and way.hops and details.arch.is_timed:
         text += f", arrives at {way.hops[-1][1]}"
     if way is not None and way.route.fifo:
         text += f", waits {way.route.fifo}"
@@ -128,7 +126,7 @@ def _resource(details: Details, r: int) -> dict[str, Any]:
     lines = []
     for signal, cycles in rows.items():
         text = f"carries {details.signals[signal][0]}"
-        if details.arch.style != "elastic":
+        if details.arch.is_timed:
             text += f" at cycle {', '.join(str(cycle) for cycle in cycles)}"
         lines.append(text)
     return {"name": details.arch.resource_names[r], "lines": lines}

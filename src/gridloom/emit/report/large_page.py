@@ -26,7 +26,7 @@ def is_large(details: Details) -> bool:
 
     Elastic arrays and those of spokes have their pictures, whatever the size.
     """
-    grid = details.arch.style != "elastic" and not details.arch.has("spokes")
+    grid = details.arch.is_timed and not details.arch.has("spokes")
     cells = len(details.arch.tiles) * details.ii
     return grid and (cells > MOST_CELLS or len(details.dfg.nodes) > MOST_NODES)
 

@@ -135,7 +135,7 @@ def _draw_tile(canvas: Canvas, details: Details, tile: int, row: int, column: in
     canvas.box(row, column, _WIDTH, _HEIGHT, style)
     canvas.centre(row + 1, column + 1, _WIDTH - 2, details.caption(instance.node), f"bold {style}")
     canvas.centre(row + 2, column + 1, _WIDTH - 2, instance.node, keep_end=True)
-    if details.arch.style != "elastic" and details.last_cycle:
+    if details.arch.is_timed and details.last_cycle:
         canvas.put(row, column + 2, f"@{instance.cycle}", style)
     waits = details.fifo.get(tile)
     if waits:

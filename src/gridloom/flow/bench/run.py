@@ -178,7 +178,7 @@ def _energy(mapping: MappingOfGraph | None) -> float | None:
     """The energy of one iteration in pJ; None where there is no mapping, or one whose values say nothing."""
     from gridloom.flow.hardware import energy_of
 
-    if mapping is None or mapping.arch.style == "elastic" or mapping.dfg.domain not in ("i32", "f32", "cma24"):
+    if mapping is None or not mapping.arch.is_timed or mapping.dfg.domain not in ("i32", "f32", "cma24"):
         return None
     return energy_of(mapping).total
 

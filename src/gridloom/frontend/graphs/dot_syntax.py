@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from gridloom.dfg.checks import MAX_EDGES, MAX_NODES
 from gridloom.errors import SourceError
+from gridloom.frontend.graphs.dot_writer import field_attributes
 from gridloom.text_file import line_of, shown
 
 MAX_DEPTH: Final = 64
@@ -26,14 +27,11 @@ MAX_DEPTH: Final = 64
 # Words of a text: a graph of the most nodes and edges that are taken has fewer, and more take half a minute to read.
 _MAX_TOKENS: Final = 8_000_000
 
-#: Attributes that some dialect reads. Others are parsed and dropped, so that defaults cannot multiply in memory.
-KEPT: Final = frozenset(
-    {
-        "array", "arrays", "const_value", "datatype", "delay", "distance", "domain", "format", "initial", "kind",
-        "label", "liveout", "notes", "op", "op_class", "opcode", "operand", "puts_every", "room", "takes",
-        "takes_every", "tensor_shape", "text", "tokens", "type", "value", "variable", "version", "work",
-    }
-)  # fmt: skip
+#: Attributes that foreign dialects read, and those of the graph in our own. With those of nodes and edges in our own
+#: they are kept; others are parsed and dropped, so that defaults cannot multiply in memory.
+_KEPT: Final = frozenset(
+    {"arrays", "const_value", "datatype", "domain", "format", "label", "notes", "opcode", "type", "version"}
+)
 
 _SKIP = re.compile(r"(?:\s++|//[^\n]*+|\#[^\n]*+)*+")
 _TOKEN = re.compile(
@@ -203,6 +201,7 @@ class _Parser:
         self.graph = DotGraph(name="", text=text)
         self.scopes: list[_Scope] = []
         self.pairs: dict[tuple[str, str], DotEdge] = {}
+        self.kept = _KEPT | field_attributes()
 
     # -- tokens -----------------------------------------------------------------------------------------------------
 
@@ -307,7 +306,7 @@ class _Parser:
         name = self.identifier("a node, an edge, an attribute or '}'")
         if self.accept("="):
             value = self.identifier(f"a value for {name.text}").text
-            if len(self.scopes) == 1 and name.text in KEPT:
+            if len(self.scopes) == 1 and name.text in self.kept:
                 self.graph.attributes[name.text] = value
             return
         self.port()
@@ -408,7 +407,7 @@ class _Parser:
                 value = self.identifier(f"a value for {name}").text if self.accept("=") else "true"
                 if not self.accept(","):
                     self.accept(";")
-                if name in KEPT:
+                if name in self.kept:
                     result = dict(base) if result is base else result
                     result[name] = value
         return result

@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from gridloom.dfg.json_format import FORMAT, VERSION
-from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.model import Dfg, Edge, Node, graph_types
 
 #: Fields that hold plain text; all others are written as JSON values.
 PLAIN_FIELDS: Final = frozenset(
@@ -97,6 +97,13 @@ def _attributes(record: Node | Edge, skip: tuple[str, ...]) -> dict[str, str]:
         name = RENAMED.get(field.name, field.name)
         result[name] = value if name in PLAIN_FIELDS else json.dumps(value)
     return result
+
+
+def field_attributes() -> frozenset[str]:
+    """What the fields of nodes and edges are written as, for all types of graphs."""
+    records = {record for kind in graph_types() for record in (kind.node_type, kind.edge_type)}
+    names = {field.name for record in records for field in fields(record)} - {"id", "source", "target"}
+    return frozenset(RENAMED.get(name, name) for name in names)
 
 
 def _list(attributes: dict[str, str]) -> str:

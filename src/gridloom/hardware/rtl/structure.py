@@ -602,8 +602,8 @@ def _check_supported(arch: Arch, simd_lanes: int) -> None:
         raise ArchError(
             f"array {arch.name!r} has SIMD lanes beside registers or banks; no hardware is generated for it"
         )
-    if arch.style == "elastic":
-        raise ArchError(f"array {arch.name!r} is elastic: hardware is generated for arrays that run by cycles")
+    if not arch.is_timed:
+        raise ArchError(f"array {arch.name!r} is {arch.style}: hardware is generated for arrays that run by cycles")
     for r, kind in enumerate(arch.kind.tolist()):
         if kind in (Kind.LINK, Kind.SWITCH) and arch.capacity[r] == 0:
             raise ArchError(

@@ -121,7 +121,7 @@ def _cycles(mapping: Mapping, instance: Instance, change: MappingChange) -> Sequ
 
     A cycle that the change names decides on the slot: other rounds of it are tried as well.
     """
-    if mapping.arch.style == "elastic":
+    if not mapping.arch.is_timed:
         return [instance.cycle]
     wanted = instance.cycle if change.cycle is None else change.cycle
     if len(mapping.instances) > _SMALL:
@@ -137,7 +137,7 @@ def _placed(mapping: Mapping, old: Instance, new: Instance) -> Mapping:
     touched = {e for e, edge in enumerate(mapping.dfg.edges) if new.node in (edge.source, edge.target)}
     lost = [*(route for route in mapping.routes if route.edge in touched), *_unrouted(mapping, touched)]
     bare = replace(_without_routes(mapping, touched), instances=instances)
-    if mapping.arch.style == "elastic":
+    if not mapping.arch.is_timed:
         return replace(bare, routes=(*bare.routes, *_token_ways(bare, lost)))
     ways = FreePlaces(bare, touched)
     found = []
@@ -202,7 +202,7 @@ def _same_input(target: Instance, hop: str) -> str:
 
 def _routed(mapping: Mapping, change: MappingChange) -> Mapping:
     """The mapping with one edge led through some tiles; OptionError where there is no free way."""
-    if mapping.arch.style == "elastic":
+    if not mapping.arch.is_timed:
         raise OptionError("routes of tokens follow the placement; move a node instead")
     for tile in change.via:
         if tile not in mapping.arch.tile_index:

@@ -10,16 +10,16 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
-from gridloom.dfg.model import Dfg, Edge
 from gridloom.errors import DfgError
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph
 
 
-def taken(edge: Edge) -> int:
+def taken(edge: TokenEdge) -> int:
     """Tokens that the target of an edge takes at once."""
     return edge.takes or edge.tokens
 
 
-def repetitions(dfg: Dfg, edges: list[int] | None = None) -> list[int]:
+def repetitions(dfg: UnitGraph, edges: list[int] | None = None) -> list[int]:
     """Firings of each node in one iteration: the least whole numbers that balance every edge and end every cycle.
 
     ``edges`` are the positions of those that carry tokens (default: all that carry a value). DfgError when the rates
@@ -56,7 +56,7 @@ def repetitions(dfg: Dfg, edges: list[int] | None = None) -> list[int]:
     return counts
 
 
-def _contradiction(dfg: Dfg, k: int) -> str:
+def _contradiction(dfg: UnitGraph, k: int) -> str:
     """What is wrong with the rates of an edge, for the error."""
     edge = dfg.edges[k]
     return (
@@ -65,7 +65,7 @@ def _contradiction(dfg: Dfg, k: int) -> str:
     )
 
 
-def edge_tokens(dfg: Dfg, counts: list[int]) -> list[int]:
+def edge_tokens(dfg: UnitGraph, counts: list[int]) -> list[int]:
     """Tokens that each edge carries in one iteration, given the firings of each node.
 
     ``counts`` are those of :func:`repetitions`.
@@ -73,7 +73,7 @@ def edge_tokens(dfg: Dfg, counts: list[int]) -> list[int]:
     return [counts[dfg.index[edge.source]] * edge.tokens // edge.puts_every for edge in dfg.edges]
 
 
-def stages(dfg: Dfg, counts: list[int]) -> list[int]:
+def stages(dfg: UnitGraph, counts: list[int]) -> list[int]:
     """Pipeline stage of each node: how many buffers that hold a whole iteration lie before it.
 
     A buffer of that size lets its two sides work on different iterations at the same time. Memory is in the stage of
@@ -98,6 +98,6 @@ def stages(dfg: Dfg, counts: list[int]) -> list[int]:
     return level
 
 
-def is_deep(edge: Edge, carried: int) -> bool:
+def is_deep(edge: TokenEdge, carried: int) -> bool:
     """True for an edge whose buffer is meant to hold an iteration: it says its room, and that is enough."""
     return edge.room is not None and edge.room >= carried

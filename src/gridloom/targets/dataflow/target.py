@@ -16,6 +16,7 @@ TARGET: Final = Target(
             "elastic arrays such as rdu",
             domains=("tensor",),
             problem=("model:gemm,inner=64,columns=64", "rdu:4x4"),
+            classes=("gemm", "vector", "buffer", "dram"),
         ),
     },
     archs={
@@ -35,27 +36,27 @@ TARGET: Final = Target(
     },
     costs={
         "heuristic": Entry(
-            "gridloom.targets.dataflow.costs.formulas:heuristic",
+            "gridloom.targets.dataflow.costs.formulas:Heuristic",
             "a rule for each operation, the peak rate of each link",
         ),
         "tuned": Entry(
-            "gridloom.targets.dataflow.costs.formulas:tuned_cost", "rules whose numbers were fitted to measurements"
+            "gridloom.targets.dataflow.costs.formulas:Tuned", "rules whose numbers were fitted to measurements"
         ),
-        "wirelength": Entry("gridloom.targets.dataflow.costs.formulas:wirelength", "the mean length of the routes"),
+        "wirelength": Entry("gridloom.targets.dataflow.costs.formulas:Wirelength", "the mean length of the routes"),
         "bottleneck": Entry(
-            "gridloom.targets.dataflow.costs.bottleneck:bottleneck", "the busiest link or the slowest round trip"
+            "gridloom.targets.dataflow.costs.bottleneck:Bottleneck", "the busiest link or the slowest round trip"
         ),
         "queueing": Entry(
-            "gridloom.targets.dataflow.costs.queueing:queueing", "bottleneck, with waits where flows meet"
+            "gridloom.targets.dataflow.costs.queueing:Queueing", "bottleneck, with waits where flows meet"
         ),
         "closed_form": Entry(
-            "gridloom.targets.dataflow.costs.formulas:closed_form", "the slowest round trip of packets decides"
+            "gridloom.targets.dataflow.costs.formulas:ClosedForm", "the slowest round trip of packets decides"
         ),
         "learned": Entry(
             "gridloom.targets.dataflow.learned.inference:learned_cost", "boosted trees, trained on simulations"
         ),
         "simulated": Entry(
-            "gridloom.targets.dataflow.costs.simulated:simulated_cost", "every decision is measured by simulation"
+            "gridloom.targets.dataflow.costs.simulated:Simulated", "every decision is measured by simulation"
         ),
     },
     networks={
@@ -82,7 +83,8 @@ TARGET: Final = Target(
         "tensor": Entry("gridloom.targets.dataflow:suites/tensor.yaml", "built-in networks on a 16 x 8 dataflow grid"),
     },
     hooks={
-        "programs": {"tensor": "gridloom.targets.dataflow.sections.run:run_program"},
+        "graphs": {"tensor": "gridloom.targets.dataflow.program.model:GRAPHS"},
+        "programs": {"tensor": "gridloom.targets.dataflow.sections.run:cut_program"},
         "rules": {"elastic": "gridloom.targets.dataflow.rules.elastic:RULES"},
         "machines": {"elastic": "gridloom.targets.dataflow.machine.run:simulate_elastic"},
         "traces": {"elastic": "gridloom.targets.dataflow.report.tokens:record"},

@@ -10,27 +10,27 @@ from tests.targets.dataflow.machine.test_run import graph
 
 from gridloom import registry
 from gridloom.archs import build
-from gridloom.dfg import Edge
 from gridloom.flow.request import Request
 from gridloom.flow.run import run
-from gridloom.targets.dataflow.costs.bottleneck import bottleneck
+from gridloom.targets.dataflow.costs.bottleneck import Bottleneck
 from gridloom.targets.dataflow.costs.formulas import (
     AT_ZERO,
     PER_HOP,
+    ClosedForm,
     RuleCounts,
     Tuned,
-    closed_form,
+    Wirelength,
     mean_hops,
     measures,
     predict_efficiency,
-    wirelength,
 )
 from gridloom.targets.dataflow.costs.load import Decisions, Pipeline, Ranged, link_rates, pipeline, rooms
-from gridloom.targets.dataflow.costs.queueing import queueing
+from gridloom.targets.dataflow.costs.queueing import Queueing
 from gridloom.targets.dataflow.learned.inference import MACHINE
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.mappers.route import route
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
+from gridloom.targets.dataflow.program.model import TokenEdge
 
 
 def lowered(spec: str) -> Pipeline:
@@ -56,11 +56,11 @@ def test_closed_form_is_room_over_the_round_trip_of_the_worst_flow(found: Pipeli
     room = rooms(found)
     # A packet is made, sent and crosses its links before the buffer can be filled again.
     flows = [room[f] / (found.rate[f] * (2 * found.packet[f] + starts[f + 1] - starts[f])) for f in range(found.flows)]
-    assert closed_form().efficiency(found, decisions)[2] == pytest.approx(min(1.0, *flows))
+    assert ClosedForm().efficiency(found, decisions)[2] == pytest.approx(min(1.0, *flows))
 
 
 def test_preference_of_the_closed_form_moves_where_the_worst_flow_stays(found: Pipeline, decisions: Decisions):
-    model = closed_form()
+    model = ClosedForm()
     added = model.preference(found, decisions) - model.efficiency(found, decisions)
     assert np.all((added > 0) & (added <= 1))
     assert len(set(added.round(9))) > 1
@@ -70,7 +70,7 @@ def test_wirelength_is_a_line_through_the_mean_route(found: Pipeline, decisions:
     starts, _ = decisions.routes(0)
     mean = float(np.diff(starts) @ found.rate / found.rate.sum())
     assert mean_hops(found, decisions)[0] == pytest.approx(mean)
-    assert wirelength().efficiency(found, decisions)[0] == pytest.approx(AT_ZERO - PER_HOP * mean)
+    assert Wirelength().efficiency(found, decisions)[0] == pytest.approx(AT_ZERO - PER_HOP * mean)
 
 
 def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(found: Pipeline, decisions: Decisions):
@@ -138,8 +138,8 @@ def crossing(rate: float, room: int = 16) -> tuple[Pipeline, Decisions]:
         "crossing",
         dict.fromkeys("abc", ("elementwise", 4)),
         [
-            Edge(source="a", target="c", tokens=4, room=room),
-            Edge(source="b", target="c", operand=1, tokens=4, room=room),
+            TokenEdge(source="a", target="c", tokens=4, room=room),
+            TokenEdge(source="b", target="c", operand=1, tokens=4, room=room),
         ],
     )
     found = replace(pipeline(dfg, build("rdu:4x4")), rate=np.full(2, rate))
@@ -149,22 +149,22 @@ def crossing(rate: float, room: int = 16) -> tuple[Pipeline, Decisions]:
 
 def test_packets_wait_once_where_ways_meet():
     found, decisions = crossing(0.25)
-    _, _, meets = queueing().details(found, decisions)
+    _, _, meets = Queueing().details(found, decisions)
     # The other flow has a load of a quarter and packets of four vectors; on the third link they are in order already.
     assert meets.tolist() == [0, 1, 0, 0, 1, 0]
 
 
 def test_speed_is_the_largest_at_which_every_round_trip_fits_its_room():
     # Two flows of rate 1 leave each other half of the link, whatever their room.
-    assert queueing().efficiency(*crossing(1.0))[0] == pytest.approx(0.5)
+    assert Queueing().efficiency(*crossing(1.0))[0] == pytest.approx(0.5)
     # At the share x a packet takes 2 * 4 cycles to be made and sent, 2 * 3 - 1 on the way, and waits x * 0.5 * 4. With
     # half a vector per cycle and a room of 6: x * 0.5 * (13 + 2 x) = 6.
     share = (-13 + np.sqrt(13**2 + 4 * 2 * 12)) / (2 * 2)
-    assert queueing().efficiency(*crossing(0.5, 6))[0] == pytest.approx(share, rel=2e-3)
-    assert bottleneck().efficiency(*crossing(0.5, 6))[0] == pytest.approx(6 / (0.5 * 13))
+    assert Queueing().efficiency(*crossing(0.5, 6))[0] == pytest.approx(share, rel=2e-3)
+    assert Bottleneck().efficiency(*crossing(0.5, 6))[0] == pytest.approx(6 / (0.5 * 13))
 
 
 def test_queueing_is_never_above_the_bottleneck(found: Pipeline, decisions: Decisions):
-    most, share, _ = queueing().details(found, decisions)
+    most, share, _ = Queueing().details(found, decisions)
     assert (share <= most).all()
     assert (share > 0.5 * most).all()

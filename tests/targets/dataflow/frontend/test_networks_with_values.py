@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.targets.dataflow.lowered_values import run_lowered_program
+from tests.targets.dataflow.tensor_values import run_values
 
 from gridloom.archs import build
 from gridloom.errors import DfgError, SourceError
 from gridloom.targets.dataflow.frontend.onnx_file import import_file
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork
 from gridloom.targets.dataflow.lowering.lower import lower
-from gridloom.targets.dataflow.lowering.run import run_lowered_program
 from gridloom.targets.dataflow.program.costs import total_flops
-from gridloom.targets.dataflow.program.values import run_values
 
 torch = pytest.importorskip("torch")
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.targets.dataflow.tensor_values import run_values
 
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.frontend.onnx_file import import_file
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork
 from gridloom.targets.dataflow.program.costs import total_flops
-from gridloom.targets.dataflow.program.values import run_values
 
 torch = pytest.importorskip("torch")
 

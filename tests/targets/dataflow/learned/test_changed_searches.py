@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridloom.run.work import WorkFolder
-from gridloom.targets.dataflow.learned import changed_searches, data, model
+from gridloom.targets.dataflow.learned import changed_searches, data, model, search_comparison
 
 SMALL = ("gemm", {"inner": 64, "columns": 64})
 #: One change that routes see, one of the array, which the shipped trees do not know, and one that the simulator sees.
@@ -26,7 +26,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkFolder:
 
 
 def test_every_state_is_searched_by_every_cost_model(work: WorkFolder, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(changed_searches, "FULL_SPEED", 2.0)
+    monkeypatch.setattr(search_comparison, "FULL_SPEED", 2.0)
     config = model.CostModelConfig(report="changes", decisions=32, seconds=0.02, seeds=2)
     rows = {row["era"]: row for row in model.MODEL.evaluate(config, work)["rows"]}
     assert list(rows) == ["present", *CHANGED]
@@ -40,7 +40,7 @@ def test_every_state_is_searched_by_every_cost_model(work: WorkFolder, monkeypat
 
 
 def test_section_at_full_speed_from_the_start_is_not_searched(work: WorkFolder, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(changed_searches, "FULL_SPEED", 0.0)
+    monkeypatch.setattr(search_comparison, "FULL_SPEED", 0.0)
     config = model.CostModelConfig(report="changes", decisions=32, seconds=0.02, seeds=1)
     row = model.MODEL.evaluate(config, work)["rows"][0]
     assert row["searched"] == 0

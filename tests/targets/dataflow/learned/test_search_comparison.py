@@ -1,4 +1,4 @@
-"""Searches by the two cost models over the sections of a network."""
+"""Searches by cost models over the sections of a network."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from gridloom.targets.dataflow.lowering.lower import lower
 SMALL = ("gemm", {"inner": 64, "columns": 64})
 
 
-@pytest.fixture
-def pipeline() -> data.Pipeline:
-    return data.graph_pipeline("mlp", (("layers", 2), ("width", 64)), "present")
-
-
 def test_parts_of_a_network_cover_all_its_sections():
     # Searched is the training step, whose backward pass has sections of its own: 3 layers have 48 sections instead of
     # 15. The 64 rows of a sample pass each of them, one row a block.
@@ -29,28 +24,6 @@ def test_parts_of_a_network_cover_all_its_sections():
     assert sum(part.blocks for part in listed) == sum(section.blocks for section in lowered.sections)
     assert all(section.blocks == 64 for section in lowered.sections)
     assert len(listed) < len(lowered.sections)
-
-
-def test_searches_are_compared_with_the_best_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(searches, "SUBJECTS", (SMALL,))
-    report = searches.compare(WorkFolder(folder=tmp_path), seconds=0.05, seeds=2)
-    row = report["rows"][0]
-    assert row["network"] == "gemm,inner=64,columns=64"
-    assert row["best_known"] >= max(*row["seeds"]["heuristic"], *row["seeds"]["learned"])
-    assert row["gain"] == pytest.approx(row["learned"] / row["heuristic"] - 1, abs=1e-3)
-    assert searches.compare(WorkFolder(folder=tmp_path), seconds=0.05, seeds=2, subjects="mlp")["rows"] == []
-
-
-def test_a_network_takes_as_long_as_its_sections_together(pipeline: data.Pipeline):
-    listed = [searches.NetworkSection(pipeline=pipeline, blocks=n, section=k) for k, n in enumerate((1, 3))]
-    results = [
-        {"section": k, "heuristic": [0.5, 0.5], "learned": [value, value], "best_known": 1.0, "moves": {}}
-        for k, value in enumerate((0.5, 1.0))
-    ]
-    row = searches._row(("mlp", {}), listed, results)
-    assert row["heuristic"] == pytest.approx(0.5)
-    assert row["learned"] == pytest.approx(4 / (1 / 0.5 + 3 / 1.0))
-    assert row["gap_closed"] == pytest.approx((0.8 - 0.5) / (1.0 - 0.5), abs=1e-3)
 
 
 @pytest.mark.parametrize(("array", "judge"), [(data.ARRAY, "simulated"), ("rdu:8x8", None)])

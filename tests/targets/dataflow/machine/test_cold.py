@@ -21,7 +21,6 @@ from tests.targets.dataflow.machine.test_run import graph, multi_rate_mapping, w
 
 from gridloom.archs import build
 from gridloom.archs.spec import parameters
-from gridloom.dfg import Edge
 from gridloom.errors import SimulationError
 from gridloom.mapping import Mapping, configure
 from gridloom.search.budget import Budget
@@ -32,6 +31,7 @@ from gridloom.targets.dataflow.machine.measure import Measurement, Meter
 from gridloom.targets.dataflow.machine.run import simulate_elastic
 from gridloom.targets.dataflow.mappers.dataflow import dataflow
 from gridloom.targets.dataflow.mappers.search import DataflowConfig
+from gridloom.targets.dataflow.program.model import TokenEdge
 from gridloom.targets.dataflow.rates import repetitions
 
 
@@ -124,7 +124,7 @@ def product(arch: str) -> Mapping:
     dfg = graph(
         "product",
         {"w": ("buffer", 4), "g": ("gemm", 4), "y": ("elementwise", 1)},
-        [Edge(source="w", target="g", tokens=4), Edge(source="g", target="y", puts_every=12)],
+        [TokenEdge(source="w", target="g", tokens=4), TokenEdge(source="g", target="y", puts_every=12)],
     )
     return make(
         dfg,
@@ -174,7 +174,7 @@ def chain(units: int, work: int) -> Mapping:
     dfg = graph(
         "chain",
         {name: ("elementwise" if k else "gemm", work) for k, name in enumerate(names)},
-        [Edge(source=a, target=b, tokens=4) for a, b in pairwise(names)],
+        [TokenEdge(source=a, target=b, tokens=4) for a, b in pairwise(names)],
     )
     hops = {
         (names[k], names[k + 1], 0): way(tiles[k], f"sw_1_{k + 1}", tiles[k + 1]) for k in range(units - 1)
@@ -213,9 +213,9 @@ def attention() -> Mapping:
         "attention",
         {"a": ("gemm", 4), "m": ("buffer", 1), "w": ("gemm", 3)},
         [
-            Edge(source="a", target="m", tokens=4, room=8),
-            Edge(source="m", target="w", tokens=4),
-            Edge(source="a", target="w", operand=1, tokens=4, part=1),
+            TokenEdge(source="a", target="m", tokens=4, room=8),
+            TokenEdge(source="m", target="w", tokens=4),
+            TokenEdge(source="a", target="w", operand=1, tokens=4, part=1),
         ],
     )
     return make(
@@ -296,13 +296,13 @@ def layers(rates: Rates, arch: str, seed: int) -> Mapping:
         "d": "buffer", "y": "output",
     }  # fmt: skip
     edges = [
-        Edge(source="x", target="v", tokens=tokens[0], takes=tokens[1]),
-        Edge(source="v", target="m", tokens=tokens[2], puts_every=every[0], room=512),
-        Edge(source="m", target="g", tokens=tokens[3]),
-        Edge(source="w", target="g", operand=1, tokens=tokens[4]),
-        Edge(source="g", target="n", tokens=tokens[5], puts_every=every[1], room=512),
-        Edge(source="n", target="h", tokens=2),
-        Edge(source="h", target="y"),
+        TokenEdge(source="x", target="v", tokens=tokens[0], takes=tokens[1]),
+        TokenEdge(source="v", target="m", tokens=tokens[2], puts_every=every[0], room=512),
+        TokenEdge(source="m", target="g", tokens=tokens[3]),
+        TokenEdge(source="w", target="g", operand=1, tokens=tokens[4]),
+        TokenEdge(source="g", target="n", tokens=tokens[5], puts_every=every[1], room=512),
+        TokenEdge(source="n", target="h", tokens=2),
+        TokenEdge(source="h", target="y"),
     ]
     nodes = {name: (op, cycles) for (name, op), cycles in zip(ops.items(), work)}
     counts = repetitions(graph("part", {k: v for k, v in nodes.items() if k != "d"}, edges))
@@ -310,8 +310,8 @@ def layers(rates: Rates, arch: str, seed: int) -> Mapping:
     v, h = counts[1], counts[6]
     common = gcd(v, h)
     edges += [
-        Edge(source="v", target="d", tokens=h // common, takes=h // common, room=2048),
-        Edge(source="d", target="h", operand=1, tokens=h // common, takes=v // common),
+        TokenEdge(source="v", target="d", tokens=h // common, takes=h // common, room=2048),
+        TokenEdge(source="d", target="h", operand=1, tokens=h // common, takes=v // common),
     ]
     config = DataflowConfig(cost="wirelength", judge=None, start="random", chains=1, finalists=1)
     mapping = dataflow(graph("layers", nodes, edges), build(arch), config, Budget(effort=1, seed=seed))
@@ -398,9 +398,9 @@ def test_deadlock_has_no_figures():
         "stuck",
         {"x": ("input", 1), "g": ("gemm", 2), "j": ("elementwise", 1)},
         [
-            Edge(source="x", target="g", tokens=1, takes=8),
-            Edge(source="g", target="j", tokens=8, takes=1),
-            Edge(source="x", target="j", operand=1, tokens=2, room=4),
+            TokenEdge(source="x", target="g", tokens=1, takes=8),
+            TokenEdge(source="g", target="j", tokens=8, takes=1),
+            TokenEdge(source="x", target="j", operand=1, tokens=2, room=4),
         ],
     )
     mapping = replace(multi_rate_mapping(16), dfg=dfg)

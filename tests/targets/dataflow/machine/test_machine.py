@@ -14,9 +14,9 @@ from tests.targets.dataflow.machine.test_measure import measure
 from tests.targets.dataflow.machine.test_run import graph, way
 
 from gridloom.archs import build
-from gridloom.dfg import Edge
 from gridloom.mapping import Mapping
 from gridloom.sim import simulate
+from gridloom.targets.dataflow.program.model import TokenEdge
 from gridloom.verify import legal
 
 QUIET = "dram_latency=0,refresh_cycles=0"
@@ -41,7 +41,7 @@ def stream(
     dfg = graph(
         "stream",
         {"a": ("gemm", work[0]), "b": ("elementwise", work[1])},
-        [Edge(source="a", target="b", tokens=tokens, room=room)],
+        [TokenEdge(source="a", target="b", tokens=tokens, room=room)],
     )
     ends = {2: ("cu_1_1", ("sw_1_1",)), 4: ("cu_0_2", ("sw_0_0", "sw_0_1", "sw_0_2"))}
     ends[6] = ("cu_0_4", ("sw_0_0", "sw_0_1", "sw_0_2", "sw_0_3", "sw_0_4"))
@@ -109,7 +109,7 @@ def fork(
     dfg = graph(
         "fork",
         {"a": ("gemm", works[0]), "b": ("elementwise", works[1]), "c": ("elementwise", works[2])},
-        [Edge(source="a", target="b", tokens=first), Edge(source="a", target="c", tokens=second, part=part)],
+        [TokenEdge(source="a", target="b", tokens=first), TokenEdge(source="a", target="c", tokens=second, part=part)],
     )
     other = ("sw_0_1", "sw_0_2") if shared else ("sw_1_1", "sw_1_2")
     return make(
@@ -153,7 +153,7 @@ def merge(tokens: int, works: tuple[int, int]) -> Mapping:
     dfg = graph(
         "merge",
         {"a": ("gemm", 1), "b": ("gemm", 1), "c": ("elementwise", works[0]), "d": ("elementwise", works[1])},
-        [Edge(source="a", target="c", tokens=tokens), Edge(source="b", target="d", tokens=tokens)],
+        [TokenEdge(source="a", target="c", tokens=tokens), TokenEdge(source="b", target="d", tokens=tokens)],
     )
     return make(
         dfg,
@@ -191,9 +191,9 @@ def gather(banks: int) -> Mapping:
         "gather",
         {"a": ("gemm", 1), "b": ("gemm", 1), "m": ("buffer", 1), "c": ("elementwise", 1)},
         [
-            Edge(source="a", target="m", tokens=4, room=16),
-            Edge(source="b", target="m", operand=1, tokens=4, room=16),
-            Edge(source="m", target="c"),
+            TokenEdge(source="a", target="m", tokens=4, room=16),
+            TokenEdge(source="b", target="m", operand=1, tokens=4, room=16),
+            TokenEdge(source="m", target="c"),
         ],
     )
     return make(
@@ -224,7 +224,7 @@ def test_two_banks_write_at_the_same_time():
 def reads(tokens: int, arch: str, works: tuple[int, int] = (1, 1)) -> Mapping:
     """An input that sends what it reads to a compute unit beside it."""
     dfg = graph(
-        "reads", {"x": ("input", works[0]), "a": ("gemm", works[1])}, [Edge(source="x", target="a", tokens=tokens)]
+        "reads", {"x": ("input", works[0]), "a": ("gemm", works[1])}, [TokenEdge(source="x", target="a", tokens=tokens)]
     )
     return make(
         dfg,
@@ -277,7 +277,7 @@ def test_streams_close_each_others_rows_in_one_bank():
 
 def test_rows_are_written_as_they_are_read():
     # A writer alone on the channel: 4 vectors of 3 cycles, and 10 more for every other packet.
-    dfg = graph("write", {"a": ("gemm", 1), "y": ("output", 1)}, [Edge(source="a", target="y", tokens=4)])
+    dfg = graph("write", {"a": ("gemm", 1), "y": ("output", 1)}, [TokenEdge(source="a", target="y", tokens=4)])
     mapping = make(
         dfg,
         f"{M},dram_row=8,row_cycles=10",
@@ -293,7 +293,7 @@ def two_inputs(channels: int) -> Mapping:
     dfg = graph(
         "two inputs",
         {"x": ("input", 1), "y": ("input", 1), "a": ("gemm", 1), "b": ("gemm", 1)},
-        [Edge(source="x", target="a", tokens=4), Edge(source="y", target="b", tokens=4)],
+        [TokenEdge(source="x", target="a", tokens=4), TokenEdge(source="y", target="b", tokens=4)],
     )
     return make(
         dfg,
@@ -321,7 +321,7 @@ def test_reading_and_writing_share_a_channel():
     dfg = graph(
         "copy",
         {"x": ("input", 1), "a": ("gemm", 1), "y": ("output", 1)},
-        [Edge(source="x", target="a", tokens=4), Edge(source="a", target="y", tokens=4)],
+        [TokenEdge(source="x", target="a", tokens=4), TokenEdge(source="a", target="y", tokens=4)],
     )
     mapping = make(
         dfg,
@@ -342,7 +342,7 @@ def test_multicast_is_read_once():
         dfg = graph(
             "cast",
             {"x": ("input", 1), "a": ("gemm", 1), "b": ("gemm", 1)},
-            [Edge(source="x", target="a", tokens=4), Edge(source="x", target="b", tokens=4, part=part)],
+            [TokenEdge(source="x", target="a", tokens=4), TokenEdge(source="x", target="b", tokens=4, part=part)],
         )
         mapping = make(
             dfg,

@@ -13,7 +13,6 @@ from tests.targets.dataflow.machine.test_run import fork, graph, multi_rate_mapp
 
 from gridloom import registry
 from gridloom.archs import build
-from gridloom.dfg import Edge
 from gridloom.errors import SimulationError
 from gridloom.mapping import Mapping, configure
 from gridloom.search.budget import Budget
@@ -24,6 +23,7 @@ from gridloom.targets.dataflow.machine.measure import Measurement, Meter
 from gridloom.targets.dataflow.machine.run import TokenNetwork, repetitions
 from gridloom.targets.dataflow.mappers.dataflow import dataflow
 from gridloom.targets.dataflow.mappers.search import DataflowConfig
+from gridloom.targets.dataflow.program.model import TokenEdge
 from gridloom.targets.dataflow.rates import edge_tokens
 
 
@@ -161,9 +161,9 @@ def test_a_deadlock_is_reported():
         "stuck",
         {"x": ("input", 1), "g": ("gemm", 2), "j": ("elementwise", 1)},
         [
-            Edge(source="x", target="g", tokens=1, takes=8),
-            Edge(source="g", target="j", tokens=8, takes=1),
-            Edge(source="x", target="j", operand=1, tokens=2, room=4),
+            TokenEdge(source="x", target="g", tokens=1, takes=8),
+            TokenEdge(source="g", target="j", tokens=8, takes=1),
+            TokenEdge(source="x", target="j", operand=1, tokens=2, room=4),
         ],
     )
     mapping = replace(multi_rate_mapping(16), dfg=dfg)
@@ -204,11 +204,11 @@ def uneven(work: list[int], tokens: list[int], every: list[int], part: int, arch
         "uneven",
         {name: (op, cycles) for (name, op), cycles in zip(names.items(), work)},
         [
-            Edge(source="x", target="v", tokens=tokens[0], takes=tokens[1], takes_every=every[0]),
-            Edge(source="v", target="m", tokens=tokens[2], takes=tokens[3], puts_every=every[1]),
-            Edge(source="v", target="b", tokens=tokens[2], takes=tokens[5], puts_every=every[1], part=part),
-            Edge(source="m", target="w", tokens=tokens[4], takes=tokens[6]),
-            Edge(source="w", target="a", tokens=tokens[7], takes=tokens[7], puts_every=every[2]),
+            TokenEdge(source="x", target="v", tokens=tokens[0], takes=tokens[1], takes_every=every[0]),
+            TokenEdge(source="v", target="m", tokens=tokens[2], takes=tokens[3], puts_every=every[1]),
+            TokenEdge(source="v", target="b", tokens=tokens[2], takes=tokens[5], puts_every=every[1], part=part),
+            TokenEdge(source="m", target="w", tokens=tokens[4], takes=tokens[6]),
+            TokenEdge(source="w", target="a", tokens=tokens[7], takes=tokens[7], puts_every=every[2]),
         ],
     )
     config = DataflowConfig(cost="wirelength", judge=None, start="random", chains=1, finalists=1)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from tests.hand_mappings import make, rdu_two_stages
 
-from gridloom.dfg import DfgBuilder, Edge
+from gridloom.dfg import DfgBuilder
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.mapping import Configuration, Mapping, configure
@@ -16,6 +16,7 @@ from gridloom.sim import simulate
 from gridloom.sim.compare import simulate_configuration
 from gridloom.targets.dataflow.machine import token_tables as layout
 from gridloom.targets.dataflow.machine.run import TokenNetwork, repetitions
+from gridloom.targets.dataflow.program.model import TokenEdge
 
 # A 2 x 4 grid: compute units at (0,0), (0,2), (1,1), (1,3), memory units between them, DRAM left and right of row 0.
 # DRAM is as fast as a link here: test_machine.py is about DRAM.
@@ -27,7 +28,7 @@ def way(*tiles: str, operand: int = 0) -> tuple[list[tuple[str, int]], int]:
     return [(f"{tiles[0]}.out", 0), *links, (f"{tiles[-1]}.in{operand}", 0)], 0
 
 
-def graph(name: str, works: dict[str, tuple[str, int]], edges: list[Edge]) -> Dfg:
+def graph(name: str, works: dict[str, tuple[str, int]], edges: list[TokenEdge]) -> Dfg:
     b = DfgBuilder(name, "tensor")
     for node, (op, work) in works.items():
         b.add(op, id=node, work=work)
@@ -55,7 +56,7 @@ def fork(shared: bool) -> Mapping:
     dfg = graph(
         "fork",
         {"x": ("gemm", 1), "a": ("gemm", 3), "b": ("gemm", 3)},
-        [Edge(source="x", target="a", tokens=4), Edge(source="x", target="b", tokens=4, part=1)],
+        [TokenEdge(source="x", target="a", tokens=4), TokenEdge(source="x", target="b", tokens=4, part=1)],
     )
     over = ("sw_0_1", "sw_1_1") if shared else ("sw_1_1",)
     return make(
@@ -84,7 +85,7 @@ def ring() -> Dfg:
     return graph(
         "ring",
         {"g": ("gemm", 3), "v": ("elementwise", 4)},
-        [Edge(source="g", target="v"), Edge(source="v", target="g", distance=1, initial=(5,))],
+        [TokenEdge(source="g", target="v"), TokenEdge(source="v", target="g", distance=1, initial=(5,))],
     )
 
 
@@ -111,9 +112,9 @@ def multi_rate() -> Dfg:
         "gather",
         {"x": ("input", 1), "g": ("gemm", 2), "j": ("elementwise", 1)},
         [
-            Edge(source="x", target="g", tokens=1, takes=8),
-            Edge(source="g", target="j", tokens=8, takes=1),
-            Edge(source="x", target="j", operand=1, tokens=2),
+            TokenEdge(source="x", target="g", tokens=1, takes=8),
+            TokenEdge(source="g", target="j", tokens=8, takes=1),
+            TokenEdge(source="x", target="j", operand=1, tokens=2),
         ],
     )
 
@@ -158,7 +159,7 @@ def test_rates_that_do_not_balance_are_refused():
     dfg = graph(
         "unbalanced",
         {"x": ("input", 1), "v": ("elementwise", 1)},
-        [Edge(source="x", target="v", tokens=2), Edge(source="x", target="v", operand=1, tokens=3, takes=2)],
+        [TokenEdge(source="x", target="v", tokens=2), TokenEdge(source="x", target="v", operand=1, tokens=3, takes=2)],
     )
     mapping = make(dfg, ARRAY, 1, {"x": ("dram_left_0", 0), "v": ("cu_0_0", 0)}, {})
     with pytest.raises(SimulationError, match=r"edge 1 \(x -> v\) puts 3 tokens and takes 2"):
@@ -172,7 +173,7 @@ def join() -> Configuration:
     dfg = graph(
         "join",
         {"x": ("input", 1), "z": ("input", 1), "v": ("elementwise", 1)},
-        [Edge(source="x", target="v"), Edge(source="z", target="v", operand=1)],
+        [TokenEdge(source="x", target="v"), TokenEdge(source="z", target="v", operand=1)],
     )
     return configure(
         make(

@@ -66,8 +66,3 @@ class Bottleneck:
         for d in range(len(decisions) if len(units) else 0):
             worst[d] = np.bincount(channel[decisions.places[d, units]], busy[units]).max()
         return worst
-
-
-def bottleneck() -> Bottleneck:
-    """Return the cost model, ready to use."""
-    return Bottleneck()

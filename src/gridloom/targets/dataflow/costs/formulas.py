@@ -56,11 +56,6 @@ class ClosedForm:
         return allowed
 
 
-def closed_form() -> ClosedForm:
-    """Return the cost model, ready to use."""
-    return ClosedForm()
-
-
 #: Efficiency with routes of no length, and what each hop of mean length takes from it.
 AT_ZERO: Final = 0.8275
 PER_HOP: Final = 0.05597
@@ -81,11 +76,6 @@ def mean_hops(pipeline: Pipeline, decisions: Decisions) -> Floats:
     hops = np.diff(decisions.route_start).reshape(len(decisions), pipeline.flows)
     mean: Floats = hops @ pipeline.rate / max(1e-12, float(pipeline.rate.sum()))
     return mean
-
-
-def wirelength() -> Wirelength:
-    """Return the cost model, ready to use."""
-    return Wirelength()
 
 
 #: Speed of an operation in isolation, as a share of its ideal one.
@@ -116,11 +106,6 @@ class Heuristic:
         longest = (hops * np.minimum(1.0, 8 * pipeline.rate)).max(axis=1)
         slowdown: Floats = np.maximum(isolated, congestion) * (1.0 + _PER_HOP * longest)
         return 1.0 / slowdown
-
-
-def heuristic() -> Heuristic:
-    """The cost model, ready to use."""
-    return Heuristic()
 
 
 class RuleCounts(NamedTuple):
@@ -170,8 +155,3 @@ def predict_efficiency(measured: Floats, rules: RuleCounts) -> Floats:
     slow = np.maximum.reduce([np.ones(len(unit)), rules.unit * unit, rules.peak * peak, rules.load * load])
     result: Floats = rules.best / (slow * (1.0 + rules.longest * longest + rules.mean * mean))
     return np.clip(result, 0.01, 1.0)
-
-
-def tuned_cost() -> Tuned:
-    """Return the cost model, ready to use."""
-    return Tuned()

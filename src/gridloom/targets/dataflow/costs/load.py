@@ -17,6 +17,7 @@ from gridloom.archs.model import Arch, Kind
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.targets.dataflow import rates
+from gridloom.targets.dataflow.program.model import UnitGraph, unit_graph
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,7 +35,7 @@ class Pipeline:
     Rates are in vectors per cycle, for the case that the slowest stage never waits.
     """
 
-    dfg: Dfg
+    dfg: UnitGraph
     arch: Arch
     #: Cycles per iteration that the slowest compute unit needs.
     bound: int
@@ -133,8 +134,9 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
     Needs a graph of units, as :mod:`gridloom.targets.dataflow.lowering.lower` makes one from a tensor program. The
     rates assume that the slowest compute unit never waits.
     """
-    if arch.style != "elastic":
+    if arch.is_timed:
         raise OptionError(f"array {arch.name!r} is {arch.style}; dataflow pipelines run on elastic ones")
+    dfg = unit_graph(dfg)
     counts = rates.repetitions(dfg)
     carried = np.array(rates.edge_tokens(dfg, counts), dtype=np.float64)
     cycles = np.array([node.work * n for node, n in zip(dfg.nodes, counts)], dtype=np.float64)
@@ -166,12 +168,12 @@ def pipeline(dfg: Dfg, arch: Arch) -> Pipeline:
     )
 
 
-def _kind(dfg: Dfg, node: str) -> int:
+def _kind(dfg: UnitGraph, node: str) -> int:
     """Return the code of a node's unit type, its place in ``UNIT_KINDS``."""
     return {"buffer": 1, "dram": 2}.get(dfg.op_class(node), 0)
 
 
-def _op(dfg: Dfg, k: int) -> str:
+def _op(dfg: UnitGraph, k: int) -> str:
     """An operation by name; memory holds weights, rows that are used again, or passes on what it gathers."""
     op = dfg.nodes[k].op
     if op not in ("buffer", "transpose"):

@@ -53,8 +53,3 @@ class Queueing:
             order = np.argsort(pipeline.tree, kind="stable").astype(np.int64)
             self._known = (pipeline, rooms(pipeline), order)
         return self._known[1:]
-
-
-def queueing() -> Queueing:
-    """Return the cost model, ready to use."""
-    return Queueing()

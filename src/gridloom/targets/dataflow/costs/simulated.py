@@ -36,8 +36,3 @@ class Simulated:
         if self._meter is None or self._meter.dfg is not pipeline.dfg or self._meter.arch is not pipeline.arch:
             self._meter = Meter(pipeline.dfg, pipeline.arch)
         return self._meter
-
-
-def simulated_cost() -> Simulated:
-    """Return the cost model, ready to use."""
-    return Simulated()

@@ -7,8 +7,8 @@ the left and right side. A mapping has no cycles: tokens move when there is room
 The array follows reconfigurable dataflow units such as Plasticine (Prabhakar et al., ISCA 2017) and the SN10: a compute
 unit is a pipeline of vector stages, a memory unit a scratchpad, DRAM interfaces share DDR channels. Where each number
 comes from, and how packets, credits, banks and DRAM behave, is in docs/dataflow-machine.md. What the units take for a
-firing is written at the nodes of the graph (``Node.work``), which ``lowering`` computes from the parameters here. The
-mapping itself sees units, input buffers and links only.
+firing is written at the nodes of the graph (``UnitNode.work``), which ``lowering`` computes from the parameters here.
+The mapping itself sees units, input buffers and links only.
 """
 
 from __future__ import annotations

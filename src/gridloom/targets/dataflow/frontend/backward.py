@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from math import prod
 
-from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.model import Edge
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 
 #: Elementwise operations whose gradient is the gradient of their result.
 _PASS_ON = frozenset({"bias", "add"})
@@ -21,7 +22,7 @@ _PASS_ON = frozenset({"bias", "add"})
 _NO_GRADIENT = frozenset({"livein", "const"})
 
 
-def with_backward(dfg: Dfg) -> Dfg:
+def with_backward(dfg: TensorProgram) -> TensorProgram:
     """The graph with its backward pass; its outputs stay, their gradients are new inputs. Linear in its edges."""
     return _Backward(dfg).result()
 
@@ -29,15 +30,15 @@ def with_backward(dfg: Dfg) -> Dfg:
 class _Backward:
     """Builds the graph of both passes: nodes of the forward pass, then gradients in reverse order."""
 
-    def __init__(self, dfg: Dfg) -> None:
+    def __init__(self, dfg: TensorProgram) -> None:
         self.dfg = dfg
-        self.nodes: list[Node] = list(dfg.nodes)
+        self.nodes: list[TensorOperation] = list(dfg.nodes)
         self.edges: list[Edge] = list(dfg.edges)
         self.shape = {node.id: node.shape for node in dfg.nodes}
-        #: Node -> the gradients that its consumers send back.
+        #: TensorOperation -> the gradients that its consumers send back.
         self.gradients: dict[str, list[str]] = {}
 
-    def result(self) -> Dfg:
+    def result(self) -> TensorProgram:
         """The graph of both passes; the gradient of each output is an input."""
         for k in reversed(self.dfg.topological):
             node = self.dfg.nodes[k]
@@ -47,9 +48,9 @@ class _Backward:
             elif node.op not in ("livein", "const", "input"):
                 self.back(node)
         name = f"{self.dfg.name},training"
-        return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes), edges=tuple(self.edges), notes=self.dfg.notes)
+        return TensorProgram(name=name, nodes=tuple(self.nodes), edges=tuple(self.edges), notes=self.dfg.notes)
 
-    def operands(self, node: Node) -> list[str]:
+    def operands(self, node: TensorOperation) -> list[str]:
         """The nodes that an operation reads."""
         return [self.dfg.edges[k].source for k in self.dfg.operand_edges(node.id)]
 
@@ -58,7 +59,7 @@ class _Backward:
     ) -> str:
         """Add an operation of the backward pass; returns its id."""
         self.shape[name] = shape
-        self.nodes.append(Node(id=name, op=op, shape=shape, label=label))
+        self.nodes.append(TensorOperation(id=name, op=op, shape=shape, label=label))
         self.edges += [Edge(source=source, target=name, operand=k) for k, source in enumerate(operands)]
         return name
 
@@ -66,7 +67,7 @@ class _Backward:
         """Hand a gradient to the node whose result it belongs to."""
         self.gradients.setdefault(node, []).append(gradient)
 
-    def back(self, node: Node) -> None:
+    def back(self, node: TensorOperation) -> None:
         """Add what an operation does with the gradient of its result: pass it on, or compute those of its operands."""
         gradient = self.total(node)
         if gradient is None:
@@ -86,7 +87,7 @@ class _Backward:
                 shape = node.shape if k == 0 else self.dfg.node(operand).shape
                 self.send(operand, self.add(node.op, (gradient, *others), shape, name, label))
 
-    def total(self, node: Node) -> str | None:
+    def total(self, node: TensorOperation) -> str | None:
         """The sum of the gradients of a node's result; None where nothing asks for one."""
         parts = self.gradients.get(node.id, [])
         if not parts:
@@ -96,7 +97,7 @@ class _Backward:
             total = self.add("elementwise", (total, part), node.shape, f"{node.id}.grad_sum{k}", "add")
         return total
 
-    def product(self, node: Node, gradient: str) -> None:
+    def product(self, node: TensorOperation, gradient: str) -> None:
         """The gradients of a product: each operand's is a product of the other operand and the result's gradient.
 
         A weight's gradient leaves as an output; an input of the network needs none.

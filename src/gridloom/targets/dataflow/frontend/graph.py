@@ -7,7 +7,10 @@ pipeline streams over.
 
 from __future__ import annotations
 
-from gridloom.dfg.model import Dfg, DfgBuilder
+from itertools import count
+
+from gridloom.dfg.model import Edge
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 
 Shape = tuple[int, ...]
 
@@ -16,7 +19,10 @@ class TensorBuilder:
     """Builds a tensor graph operation by operation; every method returns the id of the node it adds."""
 
     def __init__(self, name: str, notes: str = "") -> None:
-        self._builder = DfgBuilder(name, "tensor", notes)
+        self.name, self._notes = name, notes
+        self._nodes: list[TensorOperation] = []
+        self._edges: list[Edge] = []
+        self._constants: dict[float, str] = {}
         self._shape: dict[str, Shape] = {}
         self._names: dict[str, int] = {}
         self._weights: set[str] = set()
@@ -24,11 +30,6 @@ class TensorBuilder:
     def shape(self, node: str) -> Shape:
         """The shape of a node's result."""
         return self._shape[node]
-
-    @property
-    def name(self) -> str:
-        """The name of the graph."""
-        return self._builder.name
 
     def is_weight(self, node: str) -> bool:
         """True for a tensor that stays on the array."""
@@ -44,15 +45,25 @@ class TensorBuilder:
         how: str | None = None,
     ) -> str:
         """Add an operation; a name that is used again gets a number."""
-        count = self._names.get(name, 0)
-        unique = f"{name}_{count}" if count else name
+        number = self._names.get(name, 0)
+        unique = f"{name}_{number}" if number else name
         while unique in self._shape:
-            count += 1
-            unique = f"{name}_{count}"
-        self._names[name] = count + 1
-        node = self._builder.add(op, *operands, id=unique, shape=shape, label=label, how=how)
-        self._shape[node] = shape
-        return node
+            number += 1
+            unique = f"{name}_{number}"
+        self._names[name] = number + 1
+        self._nodes.append(TensorOperation(id=unique, op=op, shape=shape, label=label, how=how))
+        self._edges += [Edge(source=source, target=unique, operand=k) for k, source in enumerate(operands)]
+        self._shape[unique] = shape
+        return unique
+
+    def constant(self, value: float) -> str:
+        """A number that comes with an instruction; equal ones share a node."""
+        if value not in self._constants:
+            free = next(name for k in count(len(self._nodes)) if (name := f"c{k}") not in self._shape)
+            self._nodes.append(TensorOperation(id=free, op="const", value=value))
+            self._shape[free] = (1,)
+            self._constants[value] = free
+        return self._constants[value]
 
     def input(self, name: str, shape: Shape) -> str:
         """A tensor that comes from DRAM for every sample."""
@@ -103,9 +114,11 @@ class TensorBuilder:
         scale, shift = self.weight(f"{name}.scale", (width,)), self.weight(f"{name}.shift", (width,))
         return self._add("norm", (x, scale, shift), self._shape[x], name)
 
-    def build(self) -> Dfg:
+    def build(self) -> TensorProgram:
         """The graph."""
-        return self._builder.build()
+        return TensorProgram(
+            name=self.name, notes=self._notes, nodes=tuple(self._nodes), edges=tuple(self._edges)
+        )  # fmt: skip
 
 
 def matrix(shape: Shape) -> Shape:

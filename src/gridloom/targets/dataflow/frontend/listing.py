@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.program.costs import total_flops
+from gridloom.targets.dataflow.program.model import TensorProgram
 from gridloom.text_file import read_text
 
 #: Kinds of nodes that compute, as a row counts them.
@@ -89,7 +89,7 @@ def _row(path: Path, function: ast.FunctionDef) -> NetworkRow:
     return _counted(dfg, source, place, parameters)
 
 
-def _counted(dfg: Dfg, source: str, place: str, parameters: tuple[str, ...]) -> NetworkRow:
+def _counted(dfg: TensorProgram, source: str, place: str, parameters: tuple[str, ...]) -> NetworkRow:
     """Return the row of a network that is lowered."""
     counts = Counter(node.op for node in dfg.nodes)
     weights = sum(_size(node.shape) for node in dfg.nodes if node.op == "livein")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gridloom.dfg.model import Dfg
 from gridloom.frontend.parameters import KernelParameter, Parameters, Rule, check_settings, choice, number, spec
 from gridloom.targets.dataflow.frontend.backward import with_backward
 from gridloom.targets.dataflow.frontend.graph import TensorBuilder
+from gridloom.targets.dataflow.program.model import TensorProgram
 
 #: Every network takes this one besides its own parameters.
 _TRAINING = {"training": choice("false", ("false", "true"), "true: with the backward pass")}
@@ -29,7 +29,7 @@ class BuiltInNetwork:
     parameters: Parameters = field(default_factory=dict)
     rule: Rule | None = None
 
-    def build(self, **parameters: object) -> Dfg:
+    def build(self, **parameters: object) -> TensorProgram:
         """The graph with these parameters; with ``training=true`` the backward pass, too. OptionError for a bad one.
 
         The name of the graph shows the parameters that differ from their defaults. Linear in the number of operations;

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.targets.dataflow.frontend.graph import Shape
 from gridloom.targets.dataflow.frontend.onnx_operators import OPERATORS as ON_ELEMENTS
@@ -21,6 +20,7 @@ from gridloom.targets.dataflow.frontend.onnx_pictures import PICTURES
 from gridloom.targets.dataflow.frontend.onnx_recurrent import RECURRENT
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork, Operands, Static
+from gridloom.targets.dataflow.program.model import TensorProgram
 from gridloom.text_file import read_bytes
 
 #: A model with larger weights can keep them in files of their own, which are not read.
@@ -30,7 +30,7 @@ OPERATORS: Final = {**ON_ELEMENTS, **PICTURES, **RECURRENT}
 _ON_PICTURES: Final = frozenset([*PICTURES, "BatchNormalization"])
 
 
-def read(path: Path) -> Dfg:
+def read(path: Path) -> TensorProgram:
     """The graph of an ONNX file; SourceError for one that is not, or with an operator that is not lowered.
 
     Needs the package ``onnx``. Costs the operators on weights alone.

@@ -114,14 +114,7 @@ def _gemm(call: OnnxCall) -> Results:
     if call.attributes.get("beta", 1.0) != 1.0:
         factor = call.builder.number(call.attributes["beta"])
         bias = call.builder.apply("mul", [bias, factor], f"{call.name}.beta")
-    return [add_bias(call, made, bias, -1)]
-
-
-def add_bias(call: OnnxCall, product: str, bias: str, axis: int) -> str:
-    """Add a vector to a product, or a tensor where it is none."""
-    if len(call.builder.dimensions(bias)) != 1:
-        return call.builder.apply("add", [product, bias], f"{call.name}.bias")
-    return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
+    return [call.builder.add_bias(made, bias, call.name)]
 
 
 def _batch_norm(call: OnnxCall) -> Results:
@@ -130,14 +123,16 @@ def _batch_norm(call: OnnxCall) -> Results:
     return [call.builder.along("elementwise", "batch_norm", operands, call.name, how)]
 
 
+def _normalised(call: OnnxCall, **parameters: float) -> str:
+    """A norm with a scale and a shift, inputs 1 and 2, either of which may be missing."""
+    x, given = call.node(0), [call.node(k) if call.has(k) else None for k in (1, 2)]
+    eps = float(call.attributes.get("epsilon", 1e-5))
+    return call.builder.normalise(x, given, call.name, **parameters, eps=eps)
+
+
 def _layer_norm(call: OnnxCall) -> Results:
     axis = call.attributes.get("axis", -1)
-    operands = [call.node(k) for k in range(3) if call.has(k)]
-    how = encode_parameters(
-        axes=len(call.size(0)) - axis % len(call.size(0)), eps=float(call.attributes.get("epsilon", 1e-5)),
-        scale=int(call.has(1)), shift=int(call.has(2)),
-    )  # fmt: skip
-    return [call.builder.along("norm", None, operands, call.name, how)]
+    return [_normalised(call, axes=len(call.size(0)) - axis % len(call.size(0)))]
 
 
 def _rms_norm(call: OnnxCall) -> Results:
@@ -150,17 +145,12 @@ def _rms_norm(call: OnnxCall) -> Results:
 
 
 def _group_norm(call: OnnxCall) -> Results:
-    how = encode_parameters(
-        groups=call.attributes["num_groups"], eps=float(call.attributes.get("epsilon", 1e-5)), scale=1, shift=1
-    )
-    return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
+    return [_normalised(call, groups=call.attributes["num_groups"])]
 
 
 def _instance_norm(call: OnnxCall) -> Results:
     """A norm of each channel by itself."""
-    eps = float(call.attributes.get("epsilon", 1e-5))
-    how = encode_parameters(groups=call.size(0)[1], eps=eps, scale=1, shift=1)
-    return [call.builder.along("norm", None, [call.node(k) for k in range(3)], call.name, how)]
+    return [_normalised(call, groups=call.size(0)[1])]
 
 
 def _softmax(call: OnnxCall) -> Results:
@@ -233,12 +223,7 @@ def _split(call: OnnxCall) -> Results:
     total = call.size(0)[axis]
     each = -(-total // call.results)
     sizes = call.numbers(1, "split") or [min(each, total - k) for k in range(0, total, each)]
-    starts = [sum(sizes[:k]) for k in range(len(sizes))]
-    x = call.node(0)
-    return [
-        call.builder.slice(x, axis, start, start + size, 1, f"{call.name}.{k}")
-        for k, (start, size) in enumerate(zip(starts, sizes))
-    ]
+    return call.builder.split(call.node(0), axis, sizes, call.name)
 
 
 def _gather(call: OnnxCall) -> Results:

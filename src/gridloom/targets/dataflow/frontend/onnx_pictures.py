@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from gridloom.targets.dataflow.frontend.graph import Shape
-from gridloom.targets.dataflow.frontend.onnx_operators import OnnxCall, Results, add_bias
+from gridloom.targets.dataflow.frontend.onnx_operators import OnnxCall, Results
 from gridloom.targets.dataflow.frontend.operations import window_counts
 from gridloom.targets.dataflow.frontend.resampling import (
     POSITIONS,
@@ -52,7 +52,7 @@ def _conv(call: OnnxCall) -> Results:
     geometry.pop("kernel")
     groups = call.attributes.get("group", 1)
     made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return [add_bias(call, made, call.node(2), 1) if call.has(2) else made]
+    return [call.builder.add_bias(made, call.node(2), call.name, 1) if call.has(2) else made]
 
 
 def _max_pool(call: OnnxCall) -> Results:
@@ -87,7 +87,7 @@ def _conv_transpose(call: OnnxCall) -> Results:
     geometry = {"stride": stride, "dilation": dilation, "before": before, "out": out}
     groups = call.attributes.get("group", 1)
     made = transposed_convolution(call.builder, call.node(0), call.node(1), geometry, groups, call.name)
-    return [add_bias(call, made, call.node(2), 1) if call.has(2) else made]
+    return [call.builder.add_bias(made, call.node(2), call.name, 1) if call.has(2) else made]
 
 
 def _cut_off(call: OnnxCall, whole: Sequence[int], same: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -1,7 +1,7 @@
 """Operations with values: what the front ends for PyTorch and ONNX build their graphs with.
 
 A tensor of these graphs has two shapes. Its *dimensions* are those of the source, on which permutations, slices and
-broadcasts work. Its *shape* (``Node.shape``) is what an array streams: rows of columns, where the columns are the
+broadcasts work. Its *shape* is what an array streams: rows of columns, where the columns are the
 features of a sequence or the channels of a picture (``TensorBuilder.columns`` says which dimension that is). Views keep
 track of it, so that the picture (samples, channels, height, width) streams as samples * height * width rows of
 channels. Convolutions become a view (``windows``) and a product.
@@ -14,7 +14,6 @@ from math import prod
 
 import numpy as np
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.frontend.graph import Shape, TensorBuilder
 from gridloom.targets.dataflow.program.parameters import Tensor, encode_parameters
@@ -56,9 +55,7 @@ class OperationBuilder(TensorBuilder):
 
     def number(self, value: float) -> str:
         """Add a number that comes with an instruction."""
-        node = self._builder.const(value)
-        self._shape[node] = (1,)
-        return self._know(node, (), 0)
+        return self._know(self.constant(value), (), 0)
 
     def _know(self, node: str, dimensions: Shape, columns: int) -> str:
         """Note the dimensions of a node; return it."""
@@ -236,6 +233,24 @@ class OperationBuilder(TensorBuilder):
         """Add an operation whose result has the dimensions of operand 0: softmax, norm, batch norm, bias."""
         return self._like(op, label, operands, self.dimensions(operands[0]), how, name)
 
+    def normalise(self, x: str, given: Sequence[str | None], name: str, **parameters: float) -> str:
+        """Add a norm; scale and shift are given, either of which may be missing."""
+        flags = {key: int(value is not None) for key, value in zip(("scale", "shift"), given, strict=True)}
+        operands = [x, *(value for value in given if value is not None)]
+        return self.along("norm", None, operands, name, encode_parameters(**parameters, **flags))
+
+    def add_bias(self, product: str, bias: str, name: str, axis: int = -1) -> str:
+        """Add a vector to a product along an axis, or a tensor where it is none."""
+        if len(self.dimensions(bias)) != 1:
+            return self.apply("add", [product, bias], f"{name}.bias")
+        return self.along("elementwise", "bias", [product, bias], f"{name}.bias", f"axis={axis}")
+
+    def split(self, x: str, axis: int, sizes: Sequence[int], name: str) -> list[str]:
+        """Cut a dimension into parts of these sizes."""
+        starts = [sum(sizes[:k]) for k in range(len(sizes))]
+        parts = enumerate(zip(starts, sizes))
+        return [self.slice(x, axis, start, start + size, 1, f"{name}.{k}") for k, (start, size) in parts]
+
     def _like(self, op: str, label: str | None, operands: Sequence[str], new: Shape, how: str, name: str) -> str:
         """Add an operation whose columns are those of its largest computed operand."""
         computed = [x for x in operands if not self.is_weight(x)] or list(operands)
@@ -260,10 +275,6 @@ class OperationBuilder(TensorBuilder):
         geometry = {**geometry, "sizes": sizes}
         new = (samples, channels, *window_counts(sizes, geometry))
         return self._make("reduce", label, [x], new, 1, encode_parameters(**geometry, **more), name)
-
-    def build(self) -> Dfg:
-        """The graph."""
-        return super().build()
 
 
 def streamed_shape(dimensions: Shape, columns: int) -> Shape:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.frontend.graph import Shape
 from gridloom.targets.dataflow.frontend.operations import OperationBuilder
+from gridloom.targets.dataflow.program.model import TensorProgram
 from gridloom.targets.dataflow.program.parameters import Tensor
 
 
@@ -38,7 +38,7 @@ class Static:
 class ImportedNetwork:
     """A graph and the values of its live-ins, by node id: what running it with numbers needs."""
 
-    dfg: Dfg
+    dfg: TensorProgram
     weights: dict[str, Tensor]
 
 

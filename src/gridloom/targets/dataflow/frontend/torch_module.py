@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.frontend.loops.source_name import SourceName, split
 from gridloom.frontend.python.module_file import execute
@@ -26,6 +25,7 @@ from gridloom.targets.dataflow.frontend.operations import OperationBuilder
 from gridloom.targets.dataflow.frontend.statics import ImportedNetwork, Operands, Static
 from gridloom.targets.dataflow.frontend.torch_operators import OPERATORS as ON_ELEMENTS
 from gridloom.targets.dataflow.frontend.torch_pictures import PICTURES, WHOLE
+from gridloom.targets.dataflow.program.model import TensorProgram
 
 #: Operators that check something while a module is traced and compute nothing.
 _CHECKS: Final = ("_assert", "sym_", "_check")
@@ -34,7 +34,7 @@ OPERATORS: Final = {**ON_ELEMENTS, **PICTURES}
 _ON_PICTURES: Final = frozenset([*PICTURES, "_native_batch_norm_legit_no_training"])
 
 
-def read_spec(source: str | SourceName) -> Dfg:
+def read_spec(source: str | SourceName) -> TensorProgram:
     """The graph of ``FILE.py:FUNCTION,key=value,...``; parameters other than rows and width go to the function.
 
     Executes the file and the function, and needs torch. SourceError where the function returns a module without example
@@ -62,7 +62,7 @@ def read_spec(source: str | SourceName) -> Dfg:
     return from_module(module, tuple(inputs), name=f"{path.stem}.{name}")
 
 
-def from_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -> Dfg:
+def from_module(module: Any, inputs: tuple[Any, ...], *, name: str = "module") -> TensorProgram:
     """The graph of a module, given example inputs (their values do not matter). Costs the export: seconds.
 
     SourceError when torch cannot export it, or when it has an operator that is not lowered.

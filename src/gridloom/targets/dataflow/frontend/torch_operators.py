@@ -98,11 +98,7 @@ def _split(call: TorchCall) -> Result:
     sizes = call.value(1)
     if isinstance(sizes, int):
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)]
-    starts = [sum(sizes[:k]) for k in range(len(sizes))]
-    return tuple(
-        call.builder.slice(x, axis, start, start + size, 1, f"{call.name}.{k}")
-        for k, (start, size) in enumerate(zip(starts, sizes))
-    )
+    return tuple(call.builder.split(x, axis, sizes, call.name))
 
 
 def _unbind(call: TorchCall) -> Result:
@@ -175,29 +171,25 @@ def _addmm(call: TorchCall) -> Result:
     if call.value(3, 1, "beta") != 1 or call.value(4, 1, "alpha") != 1:
         raise call.refuse("has factors other than 1")
     product = call.builder.product(call.node(1), call.weights(2), call.name)
-    return add_bias(call, product, call.node(0))
-
-
-def add_bias(call: TorchCall, product: str, bias: str, axis: int = -1) -> str:
-    """Add a vector to a product, or a tensor where it is none."""
-    if len(call.builder.dimensions(bias)) != 1:
-        return call.builder.apply("add", [product, bias], f"{call.name}.bias")
-    return call.builder.along("elementwise", "bias", [product, bias], f"{call.name}.bias", f"axis={axis}")
+    return call.builder.add_bias(product, call.node(0), call.name)
 
 
 def _linear(call: TorchCall) -> Result:
     weight = call.node(1)
     product = call.builder.product(call.node(0), call.builder.permute(weight, (1, 0), f"{call.name}.weight"), call.name)
-    return product if call.value(2) is None else add_bias(call, product, call.node(2))
+    return product if call.value(2) is None else call.builder.add_bias(product, call.node(2), call.name)
+
+
+def _normalised(call: TorchCall, scale: int, **parameters: float) -> str:
+    """A norm whose scale is an argument and whose shift is the next one; either may be missing."""
+    x = call.node(0)
+    given = [None if call.value(k) is None else call.computed(call.value(k)) for k in (scale, scale + 1)]
+    return call.builder.normalise(x, given, call.name, **parameters)
 
 
 def _layer_norm(call: TorchCall) -> Result:
     """Normalise over the last dimensions; scale and shift may be missing."""
-    extra = {"scale": call.value(2), "shift": call.value(3)}
-    operands = [call.node(0), *(call.computed(value) for value in extra.values() if value is not None)]
-    flags = {key: int(value is not None) for key, value in extra.items()}
-    how = encode_parameters(axes=len(call.value(1)), eps=float(call.value(4, 1e-5)), **flags)
-    return (call.builder.along("norm", None, operands, call.name, how),)
+    return (_normalised(call, 2, axes=len(call.value(1)), eps=float(call.value(4, 1e-5))),)
 
 
 def _rms_norm(call: TorchCall) -> Result:
@@ -215,11 +207,7 @@ def _fused_rms_norm(call: TorchCall) -> Result:
 
 
 def _group_norm(call: TorchCall) -> Result:
-    extra = {"scale": call.value(1), "shift": call.value(2)}
-    operands = [call.node(0), *(call.computed(value) for value in extra.values() if value is not None)]
-    flags = {key: int(value is not None) for key, value in extra.items()}
-    how = encode_parameters(groups=call.value(6), eps=float(call.value(7)), **flags)
-    return (call.builder.along("norm", None, operands, call.name, how),)
+    return (_normalised(call, 1, groups=call.value(6), eps=float(call.value(7))),)
 
 
 def _batch_norm(call: TorchCall) -> Result:
@@ -233,15 +221,10 @@ def _batch_norm(call: TorchCall) -> Result:
 
 def _instance_norm(call: TorchCall) -> Result:
     """Normalise each channel of each sample by itself; torch writes samples and channels as the channels of one."""
-    x = call.node(0)
-    samples, channels, *_ = call.builder.dimensions(x)
+    samples, channels, *_ = call.builder.dimensions(call.node(0))
     if samples != 1 or isinstance(call.value(4), bool):
         raise call.refuse("normalises by the statistics of a batch")
-    extra = {"scale": call.value(1), "shift": call.value(2)}
-    operands = [x, *(call.computed(value) for value in extra.values() if value is not None)]
-    flags = {key: int(value is not None) for key, value in extra.items()}
-    how = encode_parameters(groups=channels, eps=float(call.value(5)), **flags)
-    return (call.builder.along("norm", None, operands, call.name, how),)
+    return (_normalised(call, 1, groups=channels, eps=float(call.value(5))),)
 
 
 def _softmax(call: TorchCall) -> Result:

@@ -17,7 +17,7 @@ from gridloom.targets.dataflow.frontend.resampling import (
     means,
     transposed_convolution,
 )
-from gridloom.targets.dataflow.frontend.torch_operators import Result, TorchCall, add_bias
+from gridloom.targets.dataflow.frontend.torch_operators import Result, TorchCall
 
 _NEAREST: Final = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 _NEAREST_CENTRE: Final = tuple(f"_upsample_nearest_exact{sizes}d" for sizes in (1, 2, 3))
@@ -37,7 +37,7 @@ def _convolution(call: TorchCall) -> Result:
     else:
         geometry["after"] = padding
         made = call.builder.convolution(call.node(0), call.node(1), geometry, groups, call.name)
-    return made if call.value(2) is None else add_bias(call, made, call.node(2), 1)
+    return made if call.value(2) is None else call.builder.add_bias(made, call.node(2), call.name, 1)
 
 
 def _pool_geometry(call: TorchCall, positions: tuple[int, int, int, int]) -> Mapping[str, Sequence[int]]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-import numpy as np
-
 from gridloom import registry
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
@@ -19,7 +17,7 @@ from gridloom.targets.dataflow.costs.load import CostModel, Pipeline
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.inference import LearnedCostModel
 from gridloom.targets.dataflow.learned.samples import by_graph
-from gridloom.targets.dataflow.learned.search_comparison import FULL_SPEED, SUBJECTS, Network, of_network, parts
+from gridloom.targets.dataflow.learned.search_comparison import SUBJECTS, Network, of_network, parts, race
 from gridloom.targets.dataflow.learned.tree_training import grow
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
 
@@ -48,7 +46,8 @@ def compare_eras(
     for number, era in enumerate(samples):
         models: dict[str, CostModel] = {name: registry.load("costs", name)() for name in RULES}
         models["learned"] = present
-        models["again"] = present if era == "present" else _grown(samples[era], work.seed)
+        if era != "present":
+            models["again"] = _grown(samples[era], work.seed)
         for subject in chosen:
             if work.over():
                 break
@@ -66,28 +65,16 @@ def _row(
     subject: Network, era: data.Era, models: dict[str, CostModel], seconds: float, seeds: int, work: WorkFolder
 ) -> dict[str, Any]:
     """A network in one state: (mean, least, largest) over seeds for each cost model, over the sections in time."""
-    cycles: list[float] = []
-    reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *models)}
-    listed, searched = parts(subject, stack=data.ERAS[era]), 0
-    for part in listed:
-        if work.over():
-            break
-        pipeline = part.pipeline
-        cycles.append(pipeline.bound * part.blocks)
-        begin = [_reached(pipeline, era, models["wirelength"], _CHAINS, seed) for seed in range(seeds)]
-        reached["start"].append(begin)
-        full = min(begin) >= FULL_SPEED
-        searched += not full
-        found: dict[int, list[float]] = {}
-        for name, model in models.items():
-            # In the present both learned models are one.
-            if id(model) not in found:
-                moves = 0 if full else _moves_in(pipeline, era, model, seconds)
-                tried = [_reached(pipeline, era, model, moves, seed) for seed in range(0 if full else seeds)]
-                found[id(model)] = tried or begin
-            reached[name].append(found[id(model)])
-    counts = {"sections": len(cycles), "of": len(listed), "searched": searched}
-    return {"network": subject[0], **counts, **of_network(np.array(cycles), reached)}
+    listed = parts(subject, stack=data.ERAS[era])
+    raced = race(
+        work, listed, models, seeds,
+        lambda pipeline, name, moves, seed: _reached(pipeline, era, models[name], moves, seed),
+        lambda pipeline, name: _moves_in(pipeline, era, models[name], seconds),
+    )  # fmt: skip
+    # In the present both learned models are one.
+    reached = {**raced.reached, "again": raced.reached.get("again", raced.reached["learned"])}
+    counts = {"sections": raced.sections, "of": len(listed), "searched": raced.searched}
+    return {"network": subject[0], **counts, **of_network(listed, reached)}
 
 
 def _reached(pipeline: Pipeline, era: data.Era, model: CostModel, moves: int, seed: int) -> float:

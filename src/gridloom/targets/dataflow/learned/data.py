@@ -31,11 +31,10 @@ import numpy as np
 from gridloom import registry
 from gridloom.archs import build
 from gridloom.archs.model import Arch
-from gridloom.dfg.model import Dfg
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
-from gridloom.targets.dataflow.costs.formulas import heuristic
+from gridloom.targets.dataflow.costs.formulas import Heuristic
 from gridloom.targets.dataflow.costs.load import CostModel, Decisions, Floats, Ints, Pipeline
 from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
 from gridloom.targets.dataflow.learned.features import FULL_SPEED
@@ -45,6 +44,7 @@ from gridloom.targets.dataflow.lowering.stages import Merge
 from gridloom.targets.dataflow.machine.measure import Meter
 from gridloom.targets.dataflow.mappers.route import route
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
+from gridloom.targets.dataflow.program.model import UnitGraph
 
 Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
 
@@ -148,7 +148,7 @@ def array(text: str = ARRAY) -> Arch:
 
 
 @lru_cache(maxsize=256)
-def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Dfg:
+def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> UnitGraph:
     """Return the unit graph of a section of a network's training step: the first of those that differ, or ``section``.
 
     Cached, since many jobs of one worker are on the same graph.
@@ -364,5 +364,5 @@ def random_guide(random: np.random.Generator) -> CostModel:
     True
     """
     if random.random() < 0.5:
-        return heuristic()
+        return Heuristic()
     return RoundTripGuide(power=float(2 ** random.uniform(0, 4)), peaks=float(random.random()))

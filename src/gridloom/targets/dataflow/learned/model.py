@@ -48,12 +48,10 @@ class CostModelConfig:
     #: Folds of the cross-validation; a graph is in one fold.
     folds: int = 5
     #: What `evaluate` reports: errors on graphs held out, variants by cross-validation, changes of the tool chain,
-    #: searches at equal time (``search``: as published, ``rivals``: all simple rivals on equal terms, ``changes``:
-    #: after each change of the tool chain), what cost models choose among the same finalists (``judges``), how the
-    #: temperature of the searches was chosen, or the numbers of the rivals that fit the data set best (``rules``).
-    report: Literal["accuracy", "tables", "adaptivity", "changes", "search", "rivals", "judges", "tuning", "rules"] = (
-        "accuracy"
-    )
+    #: searches at equal time (``rivals``: by all cost models on equal terms, ``changes``: after each change of the tool
+    #: chain), what cost models choose among the same finalists (``judges``), or the numbers of the rivals that fit the
+    #: data set best (``rules``).
+    report: Literal["accuracy", "tables", "adaptivity", "changes", "rivals", "judges", "rules"] = "accuracy"
     #: For the searches: CPU seconds per search, seeds, families with a plus between them (none: all), and for
     #: ``rivals`` and ``judges`` the array and how searches begin, for ``rivals`` the cost models (none: all).
     seconds: float = 3.0
@@ -135,7 +133,7 @@ class DataflowCostModel:
         Reports on searches need no data set, the others need that of the era; those with held-out graphs label them
         first, which takes longest the first time.
         """
-        if config.report in ("search", "rivals", "judges", "tuning"):
+        if config.report in ("rivals", "judges"):
             return self._searched(config, work)
         if config.report == "rules":
             from gridloom.targets.dataflow.learned import rivals
@@ -158,13 +156,8 @@ class DataflowCostModel:
         """What searches and judges reach; no data set is needed."""
         from gridloom.targets.dataflow.learned import search_comparison as comparison
 
-        effort: dict[str, Any] = {"seconds": config.seconds, "seeds": config.seeds}
-        if config.report == "tuning":
-            return comparison.tune(work, **effort)
-        effort["subjects"] = config.subjects
-        if config.report == "search":
-            return comparison.compare(work, **effort)
-        effort |= {"array": config.array, "start": config.start}
+        effort: dict[str, Any] = {"seconds": config.seconds, "seeds": config.seeds, "subjects": config.subjects,
+                                  "array": config.array, "start": config.start}  # fmt: skip
         if config.report == "judges":
             return comparison.compare_judges(work, **effort)
         return comparison.compare_rivals(work, **effort, costs=config.costs)

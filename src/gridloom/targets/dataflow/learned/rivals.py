@@ -12,19 +12,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gridloom.targets.dataflow.costs.bottleneck import bottleneck
+from gridloom.targets.dataflow.costs.bottleneck import Bottleneck
 from gridloom.targets.dataflow.costs.formulas import (
+    ClosedForm,
+    Heuristic,
     RuleCounts,
-    closed_form,
-    heuristic,
+    Tuned,
+    Wirelength,
     mean_hops,
     measures,
     predict_efficiency,
-    tuned_cost,
-    wirelength,
 )
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Pipeline
-from gridloom.targets.dataflow.costs.queueing import queueing
+from gridloom.targets.dataflow.costs.queueing import Queueing
 from gridloom.targets.dataflow.learned import data
 
 #: The efficiency that is nearest to the training labels by relative error: the rival that looks at nothing.
@@ -37,7 +37,7 @@ EXPLAINED: Final = 0.02
 
 def predictions(pipeline: Pipeline, decisions: Decisions) -> dict[str, Floats]:
     """Return what each rival says of decisions, by name. About as much work as one routing of them."""
-    models = (heuristic(), tuned_cost(), wirelength(), closed_form(), bottleneck(), queueing())
+    models = (Heuristic(), Tuned(), Wirelength(), ClosedForm(), Bottleneck(), Queueing())
     return {
         "constant": np.full(len(decisions), CONSTANT),
         **{model.name: model.efficiency(pipeline, decisions) for model in models},

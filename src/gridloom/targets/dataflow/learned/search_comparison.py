@@ -1,14 +1,14 @@
 """Does a better cost model find better placements? Searches with equal CPU time, judged by the simulator.
 
 Errors of predictions do not answer that: a search moves to where its cost model is wrong. So each cost model guides a
-search, and what counts is the efficiency that the simulator measures at the end. Every cost model gets the first
-temperature that suits it best, chosen on other networks (:func:`tune`), and as many moves as fit into equal CPU time.
+search, and what counts is the efficiency that the simulator measures at the end. Every cost model has as many moves as
+fit into equal CPU time.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping as MappingABC
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from gridloom import registry
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
-from gridloom.targets.dataflow.costs.load import Floats, Pipeline
+from gridloom.targets.dataflow.costs.load import Pipeline
 from gridloom.targets.dataflow.costs.load import pipeline as build_pipeline
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.lowering.lower import alike, lower
@@ -35,15 +35,6 @@ SUBJECTS: Final[tuple[Network, ...]] = (
     ("bert_large", {"layers": 1}),
     ("gpt2_xl", {"layers": 1}),
 )
-#: The networks that settings of the searches are chosen on: neither reported nor trained on.
-TUNING: Final[tuple[Network, ...]] = (
-    ("mlp", {"width": 448, "layers": 3}),
-    ("mha", {"width": 448, "heads": 8, "rows": 64}),
-)
-#: First temperature of searches by each cost model: the best on `TUNING` (of equal ones the mapper's). The last
-#: temperature is a tenth of it.
-HOT: Final[MappingABC[str, float]] = {"heuristic": 0.001, "learned": 0.003, "simulated": 0.003}
-COSTS: Final = ("heuristic", "learned")
 #: What is compared on equal terms, in the order of the table.
 RIVALS: Final = ("wirelength", "tuned", "bottleneck", "queueing", "learned", "simulated")
 #: Cost models that choose among finalists in place of the simulator.
@@ -83,31 +74,6 @@ def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = 
     ]
 
 
-def compare(
-    work: WorkFolder, *, seconds: float, seeds: int, start: str = "random", subjects: str = ""
-) -> dict[str, Any]:
-    """Return for each network the efficiencies that searches by the two cost models reach, and the best known one.
-
-    Every search of a section begins at random and has the same CPU seconds (turned into moves by timing some of them
-    first); the simulator measures its finalists and the best of them counts. The best known efficiency of a section
-    comes from a search by the simulator that begins with short routes, or from any of the searches. A network's
-    efficiency is the cycles that its sections need at least over those they take. ``subjects`` names families with a
-    plus between them; empty: all.
-    """
-    chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
-    rows: list[dict[str, Any]] = []
-    for number, subject in enumerate(chosen):
-        listed = parts(subject)
-        results = []
-        for k, part in enumerate(listed):
-            if work.over():
-                return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
-            work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
-            results.append(compare_searches(part, seconds, seeds, start))
-        rows.append(_row(subject, listed, results))
-    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "start": start, "rows": rows}
-
-
 def compare_rivals(
     work: WorkFolder,
     *,
@@ -131,28 +97,22 @@ def compare_rivals(
     chosen = [item for item in SUBJECTS if not subjects or item[0] in subjects.split("+")]
     judge = "simulated" if array == data.ARRAY else None
     settings = DataflowConfig(chains=_CHAINS, judge=judge, start=start)
+
+    def reach(pipeline: Pipeline, cost: str, moves: int, seed: int) -> float:
+        return _reached(pipeline, replace(settings, cost=cost), moves, seed)
+
     rows: list[dict[str, Any]] = []
     for number, subject in enumerate(chosen):
+        work.progress(subject[0], number / len(chosen))
         listed = parts(subject, array)
-        reached: dict[str, list[list[float]]] = {name: [] for name in ("start", *names)}
-        moves: dict[str, list[int]] = {name: [] for name in names}
-        for k, part in enumerate(listed):
-            if work.over():
-                break
-            work.progress(f"{subject[0]}: section {part.section}", (number + k / len(listed)) / len(chosen))
-            begin = [
-                _reached(part.pipeline, replace(settings, cost="wirelength"), _CHAINS, seed) for seed in range(seeds)
-            ]
-            reached["start"].append(begin)
-            for name in names:
-                if min(begin) >= FULL_SPEED:
-                    reached[name].append(begin)
-                    continue
-                count = moves_in(part.pipeline, name, seconds)
-                moves[name].append(count)
-                guided = replace(settings, cost=name)
-                reached[name].append([_reached(part.pipeline, guided, count, seed) for seed in range(seeds)])
-        rows.append(_rivals_row(subject, listed, reached, moves))
+        raced = race(work, listed, names, seeds, reach, lambda pipeline, cost: moves_in(pipeline, cost, seconds))
+        family, sizes = subject
+        rows.append({
+            "network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())]),
+            **of_network(listed, raced.reached), "sections": raced.sections, "of": len(listed),
+            "at_full_speed": raced.sections - raced.searched,
+            "moves": {name: int(np.mean(values)) for name, values in raced.moves.items() if values},
+        })  # fmt: skip
     return {
         "array": array,
         "start": start,
@@ -197,33 +157,62 @@ def _judged(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int)
     return {"any": float(measured.mean()), **judged, "best": float(measured.max())}
 
 
-def _rivals_row(
-    subject: Network, listed: list[NetworkSection], reached: dict[str, list[list[float]]], moves: dict[str, list[int]]
-) -> dict[str, Any]:
-    """The efficiencies of a network as (mean, least, largest) over seeds, for the sections that there was time for."""
-    cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
-    done = cycles[: len(reached["start"])]
-    family, sizes = subject
-    row: dict[str, Any] = {"network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())])}
-    row |= of_network(done, reached)
-    searched_sections = max((len(values) for values in moves.values()), default=0)
-    return {
-        **row,
-        "sections": len(done),
-        "of": len(listed),
-        "at_full_speed": len(done) - searched_sections,
-        "moves": {name: int(np.mean(values)) for name, values in moves.items() if values},
-    }
+class ModelRace(NamedTuple):
+    """What searches reached on the sections of a network that there was time for."""
+
+    #: Cost model -> section, seed -> efficiency; ``start`` is what searches begin with.
+    reached: dict[str, list[list[float]]]
+    #: Cost model -> the moves of each section that was searched.
+    moves: dict[str, list[int]]
+
+    @property
+    def sections(self) -> int:
+        """Sections that there was time for."""
+        return len(self.reached["start"])
+
+    @property
+    def searched(self) -> int:
+        """Sections that do not run at full speed from the start."""
+        return max((len(values) for values in self.moves.values()), default=0)
 
 
-def of_network(cycles: Floats, reached: dict[str, list[list[float]]]) -> dict[str, list[float]]:
+def race(
+    work: WorkFolder,
+    listed: Sequence[NetworkSection],
+    names: Iterable[str],
+    seeds: int,
+    reach: Callable[[Pipeline, str, int, int], float],
+    moves_of: Callable[[Pipeline, str], int],
+) -> ModelRace:
+    """Search each section by every cost model, unless the beginning runs at full speed already.
+
+    ``reach`` gives the efficiency that a search by a cost model reaches in so many moves with a seed, ``moves_of`` the
+    moves that it has time for.
+    """
+    raced = ModelRace({name: [] for name in ("start", *names)}, {name: [] for name in names})
+    for part in listed:
+        if work.over():
+            break
+        begin = [reach(part.pipeline, "wirelength", _CHAINS, seed) for seed in range(seeds)]
+        raced.reached["start"].append(begin)
+        for name, moves in raced.moves.items():
+            if min(begin) >= FULL_SPEED:
+                raced.reached[name].append(begin)
+                continue
+            moves.append(moves_of(part.pipeline, name))
+            raced.reached[name].append([reach(part.pipeline, name, moves[-1], seed) for seed in range(seeds)])
+    return raced
+
+
+def of_network(listed: Sequence[NetworkSection], reached: dict[str, list[list[float]]]) -> dict[str, list[float]]:
     """Return the efficiency of a network as [mean, least, largest] over seeds, by cost model.
 
-    ``cycles`` are those that each section takes at full speed, ``reached`` the efficiencies by section and seed.
+    Sections run one after the other: the cycles that each takes at full speed are compared with those that it takes.
     """
     figures: dict[str, list[float]] = {}
     for name, values in reached.items():
         if values:
+            cycles = np.array([part.pipeline.bound * part.blocks for part in listed[: len(values)]], dtype=np.float64)
             each = cycles.sum() / (cycles[:, None] / np.maximum(np.array(values), 1e-9)).sum(axis=0)
             figures[name] = [round(float(value), 4) for value in (each.mean(), each.min(), each.max())]
     return figures
@@ -237,83 +226,6 @@ def _reached(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int
     found.run(Budget(effort=moves, seed=seed).start())
     decisions = data.route_places(pipeline, found.finalists()[0][:1], "present")
     return float(registry.load("costs", "simulated")().efficiency(pipeline, decisions)[0])
-
-
-def compare_searches(part: NetworkSection, seconds: float, seeds: int, start: str) -> dict[str, Any]:
-    """Return the efficiencies that searches by each cost model reach on one section.
-
-    ``best_known`` is a lower bound on what is possible, not the optimum.
-    """
-    pipeline = part.pipeline
-    reached: dict[str, list[float]] = {}
-    moves: dict[str, int] = {}
-    for cost in COSTS:
-        moves[cost] = moves_in(pipeline, cost, seconds)
-        reached[cost] = [search(pipeline, config(cost, start), moves[cost], seed) for seed in range(seeds)]
-    long = search(pipeline, config("simulated", "short"), moves_in(pipeline, "simulated", 2 * seconds), 0)
-    best = max([long, *(value for values in reached.values() for value in values)])
-    return {"section": part.section, "units": pipeline.units, **reached, "best_known": best, "moves": moves}
-
-
-def _row(subject: Network, listed: list[NetworkSection], results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The sections together: the cycles that a sample needs at least over those it takes, for each seed.
-
-    Sections run one after the other, so cycles add up and efficiencies do not. ``gap_closed`` is the share of the way
-    from the hand-written rule to the best known placement.
-    """
-    cycles = np.array([part.pipeline.bound * part.blocks for part in listed], dtype=np.float64)
-
-    def whole(efficiencies: Any) -> Any:
-        return cycles.sum() / (cycles / np.maximum(np.asarray(efficiencies, dtype=np.float64), 1e-9)).sum(axis=-1)
-
-    values = {cost: whole(np.array([section[cost] for section in results]).T) for cost in COSTS}
-    best = float(whole([section["best_known"] for section in results]))
-    rule, learned = (float(np.mean(values[cost])) for cost in COSTS)
-    # Where the rule already reaches the best known placement there is no gap to close.
-    gap = best - rule
-    family, sizes = subject
-    return {
-        "network": ",".join([family, *(f"{key}={value}" for key, value in sizes.items())]),
-        "heuristic": round(rule, 4),
-        "learned": round(learned, 4),
-        "best_known": round(best, 4),
-        "gain": round(learned / rule - 1, 4),
-        "gap_closed": round((learned - rule) / gap, 3) if gap > 1e-9 else None,
-        "seeds": {cost: [round(float(value), 4) for value in values[cost]] for cost in COSTS},
-        "sections": [_short(section) for section in results],
-    }
-
-
-def _short(section: dict[str, Any]) -> dict[str, Any]:
-    """A section's record with means over seeds in place of the lists."""
-    means = {cost: round(float(np.mean(section[cost])), 4) for cost in COSTS}
-    return {**section, **means, "best_known": round(section["best_known"], 4)}
-
-
-def config(cost: str, start: str, hot: float | None = None) -> DataflowConfig:
-    """Return the settings of a search; from a random start the cost model alone guides it, wire has no price."""
-    first = HOT[cost] if hot is None else hot
-    if start == "short":
-        return DataflowConfig(cost=cost, start="short", chains=_CHAINS, hot=first, cold=first / 10)
-    return DataflowConfig(cost=cost, start="random", chains=_CHAINS, wire=0.0, hot=first, cold=first / 10)
-
-
-def tune(work: WorkFolder, *, seconds: float, seeds: int) -> dict[str, Any]:
-    """Return the efficiencies that first temperatures reach on the networks for tuning; `HOT` was chosen by them."""
-    rows: list[dict[str, Any]] = []
-    for family, sizes in TUNING:
-        pipeline = parts((family, sizes))[0].pipeline
-        for cost in COSTS:
-            moves = moves_in(pipeline, cost, seconds)
-            for hot in (0.001, 0.003, 0.01, 0.03):
-                if work.over():
-                    break
-                work.progress(f"{family}: {cost}, {hot}", len(rows) / 16)
-                reached = [search(pipeline, config(cost, "random", hot), moves, seed) for seed in range(seeds)]
-                rows.append(
-                    {"network": family, "cost": cost, "hot": hot, "efficiency": round(float(np.mean(reached)), 4)}
-                )
-    return {"cpu_seconds_a_search": seconds, "seeds": seeds, "rows": rows}
 
 
 def search(pipeline: Pipeline, settings: DataflowConfig, moves: int, seed: int) -> float:

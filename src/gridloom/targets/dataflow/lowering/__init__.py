@@ -3,5 +3,4 @@
 ``stages``  groups of operations that run as one pipeline stage, and their cost
 ``units``   stages as compute and memory units, with the tokens of each stream
 ``lower``   the pass: stages, units, and sections where a program is larger than the array
-``run``     a lowered program with values, which tests compare with the tensor graph
 """

@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import Final
 
 from gridloom.archs.model import Arch
-from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.lowering.stages import (
     Merge,
@@ -36,6 +35,7 @@ from gridloom.targets.dataflow.lowering.stages import (
     stages_of,
 )
 from gridloom.targets.dataflow.lowering.units import SectionUnits, Stream, TooLarge, unit_counts
+from gridloom.targets.dataflow.program.model import TensorProgram, UnitGraph
 
 #: Stages that are tried together for a section; every one takes at least a compute unit.
 _MOST_STAGES: Final = 128
@@ -50,7 +50,7 @@ class Section:
     """
 
     #: Its units: the graph that is mapped. One iteration is one block of rows.
-    dfg: Dfg
+    dfg: UnitGraph
     stages: tuple[Stage, ...]
     #: Stage -> compute units.
     units: dict[str, int]
@@ -85,7 +85,9 @@ class LoweredProgram:
     sections: tuple[Section, ...]
 
 
-def lower(dfg: Dfg, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors") -> LoweredProgram:
+def lower(
+    dfg: TensorProgram, arch: Arch, *, fill: float = 0.95, copies: int = 1, merge: Merge = "vectors"
+) -> LoweredProgram:
     """Return the sections of a tensor program, in order.
 
     ``fill`` is the largest share of each kind of unit that a section may use: the rest gives the placer and the router

@@ -19,10 +19,10 @@ from typing import Literal
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import parameters
-from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import SourceError
 from gridloom.targets.dataflow.families.rdu import RduParameters
-from gridloom.targets.dataflow.program.costs import REDUCTIONS, WINDOWED, contraction, flops, operands, steps
+from gridloom.targets.dataflow.program.costs import REDUCTIONS, WINDOWED, contraction, flops, steps
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 from gridloom.targets.dataflow.program.parameters import parameters_of
 
 #: Links of a near way: out of a unit, between two switches or three, and into another.
@@ -191,7 +191,7 @@ class TensorStages:
         return readers_of
 
 
-def stages_of(dfg: Dfg, fabric: UnitFabric, *, merge: Merge = "vectors") -> TensorStages:
+def stages_of(dfg: TensorProgram, fabric: UnitFabric, *, merge: Merge = "vectors") -> TensorStages:
     """Return the stages of a tensor graph. SourceError where there is nothing to compute.
 
     ``merge`` says what is one stage: vector operations that follow each other, or with ``products`` also a product and
@@ -206,12 +206,12 @@ def stages_of(dfg: Dfg, fabric: UnitFabric, *, merge: Merge = "vectors") -> Tens
 class _Grouping:
     """Groups the operations of one graph into stages, in topological order."""
 
-    def __init__(self, dfg: Dfg, fabric: UnitFabric, merge: Merge) -> None:
+    def __init__(self, dfg: TensorProgram, fabric: UnitFabric, merge: Merge) -> None:
         self.dfg, self.fabric, self.merge = dfg, fabric, merge
         self.static = static_nodes(dfg)
         self.rows = stream_rows(dfg, self.static)
         self.made: dict[str, Stage] = {}
-        #: Node -> the stages or inputs that hold its value; and the operations that read each, through views.
+        #: Operation -> the stages or inputs that hold its value; and the operations that read each, through views.
         self.owner: dict[str, Operand] = {}
         self.readers = _readers(dfg, self.static)
         self.inputs: dict[str, int] = {}
@@ -223,7 +223,7 @@ class _Grouping:
             node = self.dfg.nodes[k]
             if node.id in self.static:
                 continue
-            read = [other for other in operands(self.dfg, node) if other.id not in self.static]
+            read = [other for other in self.dfg.operands(node) if other.id not in self.static]
             if node.op == "input" or is_lookup(self.dfg, node, self.static):
                 self.owner[node.id] = (node.id,)
                 self.inputs[node.id] = _block_vectors(node, self.rows[node.id], self.fabric)
@@ -250,7 +250,7 @@ class _Grouping:
             block_rows=self.fabric.block_rows,
         )  # fmt: skip
 
-    def _product(self, node: Node, read: list[Node]) -> Stage:
+    def _product(self, node: TensorOperation, read: list[TensorOperation]) -> Stage:
         """Return the stage of a matrix product, or of the gradient of its weights.
 
         A gradient is complete only after the last block; its result is counted as if an equal share went out with each
@@ -268,7 +268,7 @@ class _Grouping:
                 id=node.id, kind="weight_grad", inputs=inputs, ops=(node.id,), vectors=vectors, rows=rows,
                 flops=flops(dfg, node), inner=prod(node.shape[:-1]), columns=node.shape[-1],
             )  # fmt: skip
-        width = node.shape[-2 if operands(dfg, node)[0].id in self.static else -1]
+        width = node.shape[-2 if dfg.operands(node)[0].id in self.static else -1]
         batch = max(1, prod(node.shape) // (rows * width))
         return Stage(
             id=node.id, kind="gemm", inputs=inputs, ops=(node.id,), rows=rows, flops=flops(dfg, node), batch=batch,
@@ -278,7 +278,7 @@ class _Grouping:
             weights=0 if len(read) > 1 else batch * fabric.vectors(inner) * fabric.vectors(width) * fabric.lanes,
         )  # fmt: skip
 
-    def _view(self, node: Node) -> tuple[str, int] | None:
+    def _view(self, node: TensorOperation) -> tuple[str, int] | None:
         """Return which part of a value an operand is, by its name and its vectors per sample; None for all of it."""
         names = self.owner[node.id]
         if node.op != "transpose" or len(names) > 1:
@@ -289,19 +289,19 @@ class _Grouping:
         read = (prod(node.shape[:-1]) or 1) * self.fabric.vectors(node.shape[-1])
         return (node.id, read) if read < vectors * -(-rows // self.fabric.block_rows) else None
 
-    def _window(self, node: Node) -> int:
+    def _window(self, node: TensorOperation) -> int:
         """Return the vectors that an operation holds to see whole windows of its operand: 0 where it looks at none."""
         if node.label != "windows" and node.label not in WINDOWED:
             return 0
         p = {key: [int(value) for value in values] for key, values in parameters_of(node).items()}
-        channels = operands(self.dfg, node)[0].shape[-1]
+        channels = self.dfg.operands(node)[0].shape[-1]
         reach = sum(
             (kernel - 1) * dilation * prod(p["sizes"][k + 1 :])
             for k, (kernel, dilation) in enumerate(zip(p["kernel"], p["dilation"]))
         )
         return reach * self.fabric.vectors(channels)
 
-    def _vector(self, node: Node, read: list[Node]) -> None:
+    def _vector(self, node: TensorOperation, read: list[TensorOperation]) -> None:
         """Join a vector operation to the vector stage before it if nothing else reads that, or make a stage of it.
 
         An operation can join when its other operands are read by the stage anyway; the stage keeps its inputs and its
@@ -327,7 +327,7 @@ class _Grouping:
         self.made[stage.id] = stage
         self.owner[node.id] = (stage.id,)
 
-    def _joins_product(self, node: Node, read: list[Node]) -> bool:
+    def _joins_product(self, node: TensorOperation, read: list[TensorOperation]) -> bool:
         """Join an elementwise operation to the product whose only reader it is; return whether that was possible.
 
         The pipeline of a compute unit has room for a few steps behind the sums, so that it takes no further cycles.
@@ -343,7 +343,7 @@ class _Grouping:
         self.owner[node.id] = (stage.id,)
         return True
 
-    def _vector_sizes(self, node: Node, rows: int) -> tuple[int, int]:
+    def _vector_sizes(self, node: TensorOperation, rows: int) -> tuple[int, int]:
         """Return the vectors per block of a vector operation's result, and those that it takes its steps for."""
         blocks = -(-rows // self.fabric.block_rows)
         if prod(node.shape[:-1]) % rows == 0:
@@ -352,11 +352,11 @@ class _Grouping:
             vectors = -(-prod(node.shape[:-1]) * self.fabric.vectors(node.shape[-1]) // blocks)
         if node.op != "reduce" or node.label not in REDUCTIONS:
             return vectors, vectors
-        read = max(operands(self.dfg, node), key=lambda other: prod(other.shape))
+        read = max(self.dfg.operands(node), key=lambda other: prod(other.shape))
         whole = prod(read.shape[:-1]) * self.fabric.vectors(read.shape[-1])
         return vectors, max(vectors, -(-whole // blocks))
 
-    def _before(self, node: Node, read: list[Node]) -> Stage | None:
+    def _before(self, node: TensorOperation, read: list[TensorOperation]) -> Stage | None:
         """Return the vector stage that an operation joins; None for none."""
         owners = [self.owner[other.id] for other in read]
         last = [operand[0] for operand in owners if len(operand) == 1 and operand[0] in self.made]
@@ -375,29 +375,29 @@ class _Grouping:
         return 2 * sum(known[name] for name in operand) <= vectors
 
 
-def static_nodes(dfg: Dfg) -> set[str]:
+def static_nodes(dfg: TensorProgram) -> set[str]:
     """Return the nodes that do not depend on an input: weights, numbers, and what is computed from those alone."""
     found: set[str] = set()
     for k in dfg.topological:
         node = dfg.nodes[k]
-        read = operands(dfg, node)
+        read = dfg.operands(node)
         if node.op in ("livein", "const") or (read and all(other.id in found for other in read)):
             found.add(node.id)
     return found
 
 
-def is_lookup(dfg: Dfg, node: Node, static: set[str]) -> bool:
+def is_lookup(dfg: TensorProgram, node: TensorOperation, static: set[str]) -> bool:
     """Return whether a node takes rows of a stored table: they come from DRAM, as an input does."""
-    return node.label == "gather" and operands(dfg, node)[0].id in static
+    return node.label == "gather" and dfg.operands(node)[0].id in static
 
 
-def _readers(dfg: Dfg, static: set[str]) -> dict[str, set[str]]:
+def _readers(dfg: TensorProgram, static: set[str]) -> dict[str, set[str]]:
     """Return the operations (and outputs) that read each computed value, directly or through views."""
     found: dict[str, set[str]] = {}
     base: dict[str, set[str]] = {}
     for k in dfg.topological:
         node = dfg.nodes[k]
-        read = {name for other in operands(dfg, node) if other.id not in static for name in base[other.id]}
+        read = {name for other in dfg.operands(node) if other.id not in static for name in base[other.id]}
         if node.op in ("transpose", "buffer") and not is_lookup(dfg, node, static):
             base[node.id] = read
             continue
@@ -407,7 +407,7 @@ def _readers(dfg: Dfg, static: set[str]) -> dict[str, set[str]]:
     return found
 
 
-def stream_rows(dfg: Dfg, static: set[str]) -> dict[str, int]:
+def stream_rows(dfg: TensorProgram, static: set[str]) -> dict[str, int]:
     """Return how many rows of a sample stream through the array for each value that is computed.
 
     A product with weights streams the rows of its result; one of two values (attention) those of its left operand, so
@@ -419,7 +419,7 @@ def stream_rows(dfg: Dfg, static: set[str]) -> dict[str, int]:
         node = dfg.nodes[k]
         if node.id in static:
             continue
-        all_read = operands(dfg, node)
+        all_read = dfg.operands(node)
         read = [other for other in all_read if other.id not in static]
         leading = prod(node.shape[:-1]) or 1
         if node.op == "input" or is_lookup(dfg, node, static):
@@ -434,7 +434,7 @@ def stream_rows(dfg: Dfg, static: set[str]) -> dict[str, int]:
     return rows
 
 
-def _weight_rows(dfg: Dfg, node: Node, read: list[Node], static: set[str]) -> int:
+def _weight_rows(dfg: TensorProgram, node: TensorOperation, read: list[TensorOperation], static: set[str]) -> int:
     """Return the rows of a product with weights: those of its result, for each of as many matrices as there are."""
     turned = read[0].id in static
     width = node.shape[-2] if turned else node.shape[-1]
@@ -453,7 +453,7 @@ def _follow(rows: int, leading: int, before: int) -> int:
     return rows if leading % rows == 0 else leading
 
 
-def _block_vectors(node: Node, rows: int, fabric: UnitFabric) -> int:
+def _block_vectors(node: TensorOperation, rows: int, fabric: UnitFabric) -> int:
     """Return the vectors of a value in a block: whole vectors in each row of each of its parts."""
     parts = prod(node.shape[:-1]) // rows or 1
     return parts * fabric.block_rows * fabric.vectors(node.shape[-1])

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, gcd, lcm
 
-from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.targets.dataflow.lowering.stages import Stage, UnitFabric, divisors
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph, UnitNode
 
 #: Compute units that one memory unit sends the same rows to.
 _ROW_READERS = 8
@@ -74,8 +74,8 @@ class SectionUnits:
 
     def __init__(self, fabric: UnitFabric) -> None:
         self.fabric = fabric
-        self.nodes: dict[str, Node] = {}
-        self.edges: list[Edge] = []
+        self.nodes: dict[str, UnitNode] = {}
+        self.edges: list[TokenEdge] = []
         self.firings: dict[str, int] = {}
         self.operands: dict[str, int] = {}
         self.used = {"compute": 0, "memory": 0, "dram": 0}
@@ -89,11 +89,11 @@ class SectionUnits:
         #: Stage of the memory units that hold rows.
         self.level_of: dict[str, int] = {}
 
-    def build(self, name: str) -> Dfg:
+    def build(self, name: str) -> UnitGraph:
         """Return the graph; TooLarge when a unit has more inputs than there are."""
         if max(self.operands.values(), default=0) > self.fabric.operands:
             raise TooLarge("operands")
-        return Dfg(name=name, domain="tensor", nodes=tuple(self.nodes.values()), edges=tuple(self.edges))
+        return UnitGraph(name=name, nodes=tuple(self.nodes.values()), edges=tuple(self.edges))
 
     # -- nodes and edges --------------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class SectionUnits:
         if self.used[kind] > getattr(self.fabric, kind):
             raise TooLarge(f"{kind} units")
         name += self.suffix
-        self.nodes[name] = Node(id=name, op=op, label=stage, work=max(1, work))
+        self.nodes[name] = UnitNode(id=name, op=op, label=stage, work=max(1, work))
         self.firings[name] = firings
         return name
 
@@ -132,7 +132,7 @@ class SectionUnits:
         operand = self.operands.get(target, 0)
         self.operands[target] = operand + 1
         self.edges.append(
-            Edge(
+            TokenEdge(
                 source=source, target=target, operand=operand, tokens=puts, takes=None if takes == puts else takes,
                 puts_every=puts_every, takes_every=takes_every, room=room, part=part or 0,
             )

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gridloom.dfg.model import Dfg, Edge
 from gridloom.errors import SimulationError
-from gridloom.sim.reading import count_tokens, edges_from, positions, program_order
+from gridloom.sim.reading import edges_from, positions, program_order
+from gridloom.targets.dataflow.machine.firing_rates import count_tokens
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +65,13 @@ class ColdStartFigures:
 class ColdProgram:
     """A graph to run from empty buffers. Nodes and edges go by their position."""
 
-    dfg: Dfg
+    dfg: UnitGraph
     #: Node -> firings of a block, and blocks.
     counts: Sequence[int]
     blocks: Sequence[int]
-    #: Edge -> tokens that are dropped at its end before the first one that counts.
+    #: TokenEdge -> tokens that are dropped at its end before the first one that counts.
     dropped: Sequence[int]
-    #: Edge -> the input whose bank it writes, where that is not its operand.
+    #: TokenEdge -> the input whose bank it writes, where that is not its operand.
     inputs: Sequence[int] = field(default=())
     #: Whether memory units write what comes into their banks, and interfaces into DRAM: configuration goes to neither.
     stores: bool = True
@@ -86,7 +87,7 @@ class ColdProgram:
         return [k for k, edges in enumerate(edges_from(self.dfg)) if not edges]
 
 
-def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> ColdProgram:
+def section_program(dfg: UnitGraph, counts: Sequence[int], start: ColdStart) -> ColdProgram:
     """Return a section as the program that its cold start runs; ``counts`` are its firings per block.
 
     SimulationError for a held operand that the graph does not have. Linear in nodes and edges.
@@ -114,7 +115,7 @@ def section_program(dfg: Dfg, counts: Sequence[int], start: ColdStart) -> ColdPr
     )
 
 
-def passes(dfg: Dfg, held: frozenset[str]) -> list[int]:
+def passes(dfg: UnitGraph, held: frozenset[str]) -> list[int]:
     """Return the pass in which each node begins: as late as what it feeds allows, results in the last one.
 
     A held operand is filled in the pass before the one in which it is read. Linear in nodes and edges.
@@ -132,6 +133,6 @@ def passes(dfg: Dfg, held: frozenset[str]) -> list[int]:
     return begins
 
 
-def _held(edge: Edge, sample: int, firings: int) -> Edge:
+def _held(edge: TokenEdge, sample: int, firings: int) -> TokenEdge:
     """Return an edge whose target takes a sample at once, in a double buffer, and reads it in so many firings."""
     return replace(edge, takes=sample, takes_every=firings, room=2 * sample)

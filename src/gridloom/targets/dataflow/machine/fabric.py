@@ -16,6 +16,7 @@ turns) in bank (s + j) modulo the banks. A packet begins when the row of its fir
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -117,3 +118,15 @@ def fabric_of(arch: Arch) -> PacketFabric:
         capacity=np.array([p.switch_buffer] * links + [p.dram_queue] * len(drams), dtype=np.int64),
         feeder=np.concatenate([np.arange(links), channel[drams]]).astype(np.int64),
     )
+
+
+def pack_rows(rows: Iterable[Sequence[int]]) -> tuple[Words, Words]:
+    """Return rows of different lengths as CSR: where each row starts, and all rows one after the other.
+
+    The second array has a cell to spare, so that it is never empty.
+    """
+    start, flat = [0], list[int]()
+    for row in rows:
+        flat += row
+        start.append(len(flat))
+    return np.array(start, dtype=np.int64), np.array([*flat, 0], dtype=np.int64)

@@ -16,11 +16,12 @@ import numpy as np
 
 from gridloom.archs.model import Arch, Tile
 from gridloom.archs.spec import parameters
-from gridloom.dfg.model import Dfg, Edge, Node
-from gridloom.sim.reading import count_tokens, edges_from, edges_into
+from gridloom.sim.reading import edges_from, edges_into
 from gridloom.targets.dataflow.families.rdu import RduParameters
 from gridloom.targets.dataflow.machine.cold import ColdProgram
 from gridloom.targets.dataflow.machine.fabric import PacketFabric
+from gridloom.targets.dataflow.machine.firing_rates import count_tokens
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph, UnitNode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class Loading:
     """A program that brings something from DRAM, placed: stream k is nodes 2 k and 2 k + 1 and edge k."""
 
     program: ColdProgram
-    #: Node -> tile.
+    #: UnitNode -> tile.
     tiles: tuple[int, ...]
     #: Stream -> the links that its packets take, as resources of the array.
     paths: tuple[tuple[int, ...], ...]
@@ -43,7 +44,9 @@ def configuration(arch: Arch, fabric: PacketFabric, tiles: Sequence[int]) -> Loa
     return _loading(arch, fabric, [(tile, vectors) for tile in tiles], stores=False)
 
 
-def weights(arch: Arch, fabric: PacketFabric, dfg: Dfg, counts: Sequence[int], tiles: Sequence[int]) -> Loading | None:
+def weights(
+    arch: Arch, fabric: PacketFabric, dfg: UnitGraph, counts: Sequence[int], tiles: Sequence[int]
+) -> Loading | None:
     """Return the loading of a section's weights, None where it has none.
 
     Weights are what memory units without inputs send for each block; they come once.
@@ -81,10 +84,10 @@ def _loading(arch: Arch, fabric: PacketFabric, wanted: list[tuple[int, int]], *,
             number = len(paths)
             interface = _nearest(arch, fabric, channels[channel], tile)
             share = len(range(k, packets, len(channels)))
-            nodes.append(Node(id=f"from{number}", op="input", work=size))
-            nodes.append(Node(id=f"to{number}", op="buffer" if stores else "elementwise"))
+            nodes.append(UnitNode(id=f"from{number}", op="input", work=size))
+            nodes.append(UnitNode(id=f"to{number}", op="buffer" if stores else "elementwise"))
             room = share * size if stores else p.fifo
-            edges.append(Edge(source=f"from{number}", target=f"to{number}", tokens=size, room=room))
+            edges.append(TokenEdge(source=f"from{number}", target=f"to{number}", tokens=size, room=room))
             counts += [share, share]
             tiles += [interface, tile]
             inputs.append(k)
@@ -92,7 +95,7 @@ def _loading(arch: Arch, fabric: PacketFabric, wanted: list[tuple[int, int]], *,
         first = (first + packets) % len(channels)
     if not paths:
         return None
-    dfg = Dfg(name="loading", domain="tensor", nodes=tuple(nodes), edges=tuple(edges))
+    dfg = UnitGraph(name="loading", nodes=tuple(nodes), edges=tuple(edges))
     program = ColdProgram(
         dfg=dfg, counts=counts, blocks=[1] * len(nodes), dropped=[0] * len(edges), inputs=inputs, stores=stores
     )

@@ -20,20 +20,13 @@ from numpy.typing import NDArray
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
-from gridloom.sim.reading import (
-    carries_value,
-    count_tokens,
-    edges_from,
-    edges_into,
-    firings,
-    op_classes,
-    positions,
-    tokens_taken,
-)
+from gridloom.sim.reading import carries_value, edges_from, edges_into, op_classes, positions
 from gridloom.targets.dataflow.machine import packet_tables as tables
 from gridloom.targets.dataflow.machine.cold import ColdProgram, ColdStart, ColdStartFigures
-from gridloom.targets.dataflow.machine.fabric import PacketFabric, fabric_of
+from gridloom.targets.dataflow.machine.fabric import PacketFabric, fabric_of, pack_rows
+from gridloom.targets.dataflow.machine.firing_rates import count_tokens, firings, tokens_taken
 from gridloom.targets.dataflow.machine.packet_tables import PacketNetwork, RunRecord
+from gridloom.targets.dataflow.program.model import UnitGraph, unit_graph
 
 if TYPE_CHECKING:
     from gridloom.targets.dataflow.machine.packet_trees import PacketTrees
@@ -99,7 +92,8 @@ class Meter:
 
         A ``program`` of the graph, which starts empty, says firings and dropped tokens itself (`packet_cold`).
         """
-        self.dfg, self.arch, self.program = dfg, arch, program
+        dfg = self.dfg = unit_graph(dfg)
+        self.arch, self.program = arch, program
         self.fabric: PacketFabric = fabric_of(arch)
         self.classes = op_classes(dfg)
         self.at = positions(dfg)
@@ -137,7 +131,7 @@ class Meter:
         self.units: Words = np.array(units, dtype=np.int64)
         inputs = (program.inputs if program else ()) or [edge.operand for edge in dfg.edges]
         self._operand = np.array([*inputs, *(0 for _ in self.reading)], dtype=np.int64)
-        self._inputs, self._outputs = _ragged(entering), _ragged(leaving)
+        self._inputs, self._outputs = pack_rows(entering), pack_rows(leaving)
         self._group()
         self.wheel_bits = self._wheel()
 
@@ -161,7 +155,7 @@ class Meter:
         owned: list[list[int]] = [[] for _ in self.units]
         for tree, key in enumerate(keys):
             owned[key[0]].append(tree)
-        self._trees = _ragged(owned)
+        self._trees = pack_rows(owned)
 
     def _wheel(self) -> int:
         """Bits of the wheel of events: none is further ahead than the longest firing, packet, rest or way back."""
@@ -351,12 +345,12 @@ class Meter:
         return PacketNetwork(units, flows, links, queues, *self._inputs, *self._outputs, *self._trees, rows, open_rows)
 
 
-def _travelling(dfg: Dfg) -> list[int]:
+def _travelling(dfg: UnitGraph) -> list[int]:
     """Return the edges that carry tokens."""
     return [e for e, edge in enumerate(dfg.edges) if carries_value(edge)]
 
 
-def head_starts(dfg: Dfg, carried: Sequence[int], rooms: Sequence[int]) -> list[int]:
+def head_starts(dfg: UnitGraph, carried: Sequence[int], rooms: Sequence[int]) -> list[int]:
     """Iterations that each node is behind the inputs in a pipeline under way: as many as the buffers let it be.
 
     ``carried`` are the tokens of each edge in an iteration, ``rooms`` those that fit on it. A buffer that is meant to
@@ -385,19 +379,8 @@ def head_starts(dfg: Dfg, carried: Sequence[int], rooms: Sequence[int]) -> list[
     return [0 if value == 1 << 60 else value for value in behind]
 
 
-def read_size(dfg: Dfg, node: int) -> int:
+def read_size(dfg: UnitGraph, node: int) -> int:
     """Vectors that an input has to read for a firing: those of each part of what it sends, once."""
     sent = [edge for edge in dfg.edges if edge.source == dfg.nodes[node].id]
     parts = {(edge.part, edge.tokens, edge.puts_every) for edge in sent}
     return max(1, sum(tokens // every for _, tokens, every in parts))
-
-
-def _ragged(rows: Sequence[Sequence[int]]) -> tuple[Words, Words]:
-    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
-
-    The second array has a cell to spare, so that it is never empty.
-    """
-    start = np.zeros(len(rows) + 1, dtype=np.int64)
-    start[1:] = np.cumsum([len(row) for row in rows])
-    flat = [k for row in rows for k in row]
-    return start, np.array([*flat, 0], dtype=np.int64)

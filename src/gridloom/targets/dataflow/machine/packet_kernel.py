@@ -22,134 +22,54 @@ from __future__ import annotations
 import numpy as np
 
 from gridloom.jit import borrowing, kernel
+from gridloom.targets.dataflow.machine import packet_tables as col
 from gridloom.targets.dataflow.machine.natural import natural
-from gridloom.targets.dataflow.machine.packet_tables import (
-    BUSY,
-    CARRIED,
-    DEADLOCK,
-    DONE,
-    F_BEGAN,
-    F_COME,
-    F_CREDIT,
-    F_FREED,
-    F_PACE,
-    F_PROMISED,
-    F_PUTS,
-    F_PUTS_EVERY,
-    F_ROOM,
-    F_SOURCE,
-    F_TAKEN,
-    F_TAKES,
-    F_TAKES_EVERY,
-    F_TARGET,
-    GOES_ON,
-    L_FREE_AT,
-    L_LATENCY,
-    L_MARKED,
-    L_PACE,
-    L_READY,
-    L_REST_CYCLES,
-    L_REST_EVERY,
-    L_REST_PHASE,
-    L_SINCE,
-    L_TURN,
-    N_COUNT,
-    N_CYCLE,
-    N_EVENTS,
-    N_FREE,
-    N_LEAVING,
-    N_LOOKS,
-    N_MARKS,
-    N_STATUS,
-    OUT_OF_CELLS,
-    OUT_OF_TIME,
-    Q_CAPACITY,
-    Q_COUNT,
-    Q_FEEDER,
-    Q_FRONT,
-    Q_RING,
-    Q_USED,
-    R_BANKS,
-    R_FIRST,
-    R_OPENING,
-    R_VECTORS,
-    STALLED,
-    STARVED,
-    T_EVERY,
-    U_FIRED,
-    U_GOAL,
-    U_LOOKED,
-    U_REASON,
-    U_REPEATS,
-    U_SINCE,
-    U_UNTIL,
-    U_WORK,
-    WAITED,
-    PacketAgenda,
-    PacketNetwork,
-    RunLimits,
-    RunRecord,
-    Words,
-)
-from gridloom.targets.dataflow.machine.packet_trees import (
-    H_CHILD,
-    H_CROSSED,
-    H_END,
-    H_FLOW,
-    H_LINK,
-    H_NEXT,
-    H_PARENT,
-    H_PENDING,
-    H_QUEUE,
-    H_READY,
-    H_SIZE,
-    H_WAITING,
-    PacketTrees,
-)
+from gridloom.targets.dataflow.machine.packet_tables import PacketAgenda, PacketNetwork, RunLimits, RunRecord, Words
+from gridloom.targets.dataflow.machine.packet_trees import PacketTrees
 
 
 @borrowing
 def _push(agenda: PacketAgenda, when: int, what: int) -> None:
     """Enter an event; a run that has no cell left for it ends."""
     numbers, cells = agenda.numbers, agenda.cells
-    cell = numbers[N_FREE]
+    cell = numbers[col.N_FREE]
     if cell < 0:
-        numbers[N_STATUS] = OUT_OF_CELLS
+        numbers[col.N_STATUS] = col.OUT_OF_CELLS
         return
     slot = natural(when & (len(agenda.head) - 1))
-    numbers[N_FREE] = cells[cell, 1]
+    numbers[col.N_FREE] = cells[cell, 1]
     cells[cell, 0] = what
     cells[cell, 1] = agenda.head[slot]
     agenda.head[slot] = cell
-    numbers[N_EVENTS] += 1
+    numbers[col.N_EVENTS] += 1
 
 
 @borrowing
 def _look(agenda: PacketAgenda, units: Words, u: int) -> None:
     """Have a unit looked at in this cycle."""
     numbers = agenda.numbers
-    if units[u, U_LOOKED] != numbers[N_CYCLE]:
-        units[u, U_LOOKED] = numbers[N_CYCLE]
-        agenda.looks[natural(numbers[N_LOOKS])] = u
-        numbers[N_LOOKS] += 1
+    if units[u, col.U_LOOKED] != numbers[col.N_CYCLE]:
+        units[u, col.U_LOOKED] = numbers[col.N_CYCLE]
+        agenda.looks[natural(numbers[col.N_LOOKS])] = u
+        numbers[col.N_LOOKS] += 1
 
 
 @borrowing
 def _mark(agenda: PacketAgenda, links: Words, link: int) -> None:
     """Have a resource looked at in this cycle."""
     numbers = agenda.numbers
-    if links[link, L_MARKED] != numbers[N_CYCLE]:
-        links[link, L_MARKED] = numbers[N_CYCLE]
-        agenda.marks[natural(numbers[N_MARKS])] = link
-        numbers[N_MARKS] += 1
+    if links[link, col.L_MARKED] != numbers[col.N_CYCLE]:
+        links[link, col.L_MARKED] = numbers[col.N_CYCLE]
+        agenda.marks[natural(numbers[col.N_MARKS])] = link
+        numbers[col.N_MARKS] += 1
 
 
 @borrowing
 def _count_wait(links: Words, link_usage: Words, link: int, cycle: int, change: int) -> None:
     """Add the waiting of a resource's packets up to now, and change how many wait."""
-    link_usage[link, WAITED] += links[link, L_READY] * (cycle - links[link, L_SINCE])
-    links[link, L_SINCE] = cycle
-    links[link, L_READY] += change
+    link_usage[link, col.WAITED] += links[link, col.L_READY] * (cycle - links[link, col.L_SINCE])
+    links[link, col.L_SINCE] = cycle
+    links[link, col.L_READY] += change
 
 
 # -- phase 1: queues and credits --------------------------------------------------------------------------------------
@@ -159,29 +79,29 @@ def _count_wait(links: Words, link_usage: Words, link: int, cycle: int, change: 
 def _offer(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """A packet that has crossed hop h is at the front of its queue: the hops after it may take it."""
     pending = 0
-    child = hops[h, H_CHILD]
+    child = hops[h, col.H_CHILD]
     while child >= 0:
-        hops[child, H_READY] = 1
-        link = natural(hops[child, H_LINK])
-        _count_wait(network.links, link_usage, link, agenda.numbers[N_CYCLE], 1)
+        hops[child, col.H_READY] = 1
+        link = natural(hops[child, col.H_LINK])
+        _count_wait(network.links, link_usage, link, agenda.numbers[col.N_CYCLE], 1)
         _mark(agenda, network.links, link)
         pending += 1
-        child = hops[child, H_NEXT]
-    hops[h, H_PENDING] = pending
-    hops[h, H_END] = -1
+        child = hops[child, col.H_NEXT]
+    hops[h, col.H_PENDING] = pending
+    hops[h, col.H_END] = -1
 
 
 @borrowing
 def _join(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """The head of a packet that has crossed hop h reaches the queue behind it."""
     queues = network.queues
-    q = natural(hops[h, H_QUEUE])
-    at = queues[q, Q_FRONT] + queues[q, Q_COUNT]
-    if at >= queues[q, Q_CAPACITY]:
-        at -= queues[q, Q_CAPACITY]
-    agenda.rings[natural(queues[q, Q_RING] + at)] = h
-    queues[q, Q_COUNT] += 1
-    if queues[q, Q_COUNT] == 1:
+    q = natural(hops[h, col.H_QUEUE])
+    at = queues[q, col.Q_FRONT] + queues[q, col.Q_COUNT]
+    if at >= queues[q, col.Q_CAPACITY]:
+        at -= queues[q, col.Q_CAPACITY]
+    agenda.rings[natural(queues[q, col.Q_RING] + at)] = h
+    queues[q, col.Q_COUNT] += 1
+    if queues[q, col.Q_COUNT] == 1:
         _offer(agenda, network, hops, link_usage, h)
 
 
@@ -189,21 +109,21 @@ def _join(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage:
 def _leave(agenda: PacketAgenda, network: PacketNetwork, hops: Words, link_usage: Words, h: int) -> None:
     """The front packet of the queue behind hop h has left it for all hops after it."""
     queues = network.queues
-    hops[h, H_PENDING] = -1
-    if hops[h, H_PARENT] < 0:
-        hops[h, H_WAITING] -= 1
-        if hops[h, H_WAITING] > 0:
+    hops[h, col.H_PENDING] = -1
+    if hops[h, col.H_PARENT] < 0:
+        hops[h, col.H_WAITING] -= 1
+        if hops[h, col.H_WAITING] > 0:
             _offer(agenda, network, hops, link_usage, h)
         return
-    q = natural(hops[h, H_QUEUE])
-    queues[q, Q_USED] -= hops[h, H_SIZE]
-    queues[q, Q_COUNT] -= 1
-    queues[q, Q_FRONT] += 1
-    if queues[q, Q_FRONT] == queues[q, Q_CAPACITY]:
-        queues[q, Q_FRONT] = 0
-    _mark(agenda, network.links, natural(queues[q, Q_FEEDER]))
-    if queues[q, Q_COUNT] > 0:
-        front = natural(queues[q, Q_RING] + queues[q, Q_FRONT])
+    q = natural(hops[h, col.H_QUEUE])
+    queues[q, col.Q_USED] -= hops[h, col.H_SIZE]
+    queues[q, col.Q_COUNT] -= 1
+    queues[q, col.Q_FRONT] += 1
+    if queues[q, col.Q_FRONT] == queues[q, col.Q_CAPACITY]:
+        queues[q, col.Q_FRONT] = 0
+    _mark(agenda, network.links, natural(queues[q, col.Q_FEEDER]))
+    if queues[q, col.Q_COUNT] > 0:
+        front = natural(queues[q, col.Q_RING] + queues[q, col.Q_FRONT])
         _offer(agenda, network, hops, link_usage, natural(agenda.rings[front]))
 
 
@@ -212,13 +132,13 @@ def _crossed(
     agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_unit: Words, link_usage: Words, h: int
 ) -> None:
     """A packet has crossed hop h wholly: its resource is free, and perhaps the queue before it, too."""
-    link = natural(hops[h, H_LINK])
-    if network.links[link, L_READY] > 0:
+    link = natural(hops[h, col.H_LINK])
+    if network.links[link, col.L_READY] > 0:
         _mark(agenda, network.links, link)
-    before = natural(hops[h, H_PARENT])
-    if hops[before, H_PENDING] == 0 and hops[before, H_END] == agenda.numbers[N_CYCLE]:
+    before = natural(hops[h, col.H_PARENT])
+    if hops[before, col.H_PENDING] == 0 and hops[before, col.H_END] == agenda.numbers[col.N_CYCLE]:
         _leave(agenda, network, hops, link_usage, before)
-        if hops[before, H_PARENT] < 0:
+        if hops[before, col.H_PARENT] < 0:
             _look(agenda, network.units, natural(tree_unit[before]))
 
 
@@ -228,15 +148,15 @@ def _events(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_unit
     numbers, cells = agenda.numbers, agenda.cells
     units, flows = network.units, network.flows
     count, hop_count = len(units), len(hops)
-    slot = natural(numbers[N_CYCLE] & (len(agenda.head) - 1))
+    slot = natural(numbers[col.N_CYCLE] & (len(agenda.head) - 1))
     cell = agenda.head[slot]
     agenda.head[slot] = -1
     while cell >= 0:
         after, what = cells[cell, 1], natural(cells[cell, 0])
-        cells[cell, 1] = numbers[N_FREE]
-        numbers[N_FREE] = cell
+        cells[cell, 1] = numbers[col.N_FREE]
+        numbers[col.N_FREE] = cell
         cell = after
-        numbers[N_EVENTS] -= 1
+        numbers[col.N_EVENTS] -= 1
         if what < count:
             _look(agenda, units, what)
             continue
@@ -250,9 +170,9 @@ def _events(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_unit
             continue
         what -= hop_count
         if what < len(flows):
-            flows[what, F_FREED] += flows[what, F_TAKES]
-            source = natural(flows[what, F_SOURCE])
-            if units[source, U_UNTIL] <= numbers[N_CYCLE]:
+            flows[what, col.F_FREED] += flows[what, col.F_TAKES]
+            source = natural(flows[what, col.F_SOURCE])
+            if units[source, col.U_UNTIL] <= numbers[col.N_CYCLE]:
                 _look(agenda, units, source)
             continue
         _mark(agenda, network.links, what - len(flows))
@@ -269,40 +189,40 @@ def _due(firing: int, every: int) -> bool:
 
 @borrowing
 def _lacking(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_table: Words, waiting: int, u: int) -> int:
-    """What an idle unit lacks to begin: STARVED, STALLED, or -1 for nothing.
+    """What an idle unit lacks to begin: col.STARVED, col.STALLED, or -1 for nothing.
 
     Where the tokens that it lacks are coming, it is looked at again when they are there.
     """
     units, flows = network.units, network.flows
-    cycle, fired = agenda.numbers[N_CYCLE], units[u, U_FIRED]
+    cycle, fired = agenda.numbers[col.N_CYCLE], units[u, col.U_FIRED]
     wake = cycle
     for k in range(natural(network.input_start[u]), network.input_start[u + 1]):
         f = natural(network.inputs[k])
-        if not _due(fired, flows[f, F_TAKES_EVERY]):
+        if not _due(fired, flows[f, col.F_TAKES_EVERY]):
             continue
-        short = flows[f, F_TAKES] - (flows[f, F_COME] - flows[f, F_TAKEN])
+        short = flows[f, col.F_TAKES] - (flows[f, col.F_COME] - flows[f, col.F_TAKEN])
         if short > 0:
-            return STARVED
+            return col.STARVED
         # The tokens that are needed are there or on their last resource; the last one needed comes so much later.
-        lag = flows[f, F_PUTS] + short
+        lag = flows[f, col.F_PUTS] + short
         if lag > 0:
-            wake = max(wake, flows[f, F_BEGAN] + flows[f, F_PACE] * lag)
+            wake = max(wake, flows[f, col.F_BEGAN] + flows[f, col.F_PACE] * lag)
     if wake > cycle:
         _push(agenda, wake, u)
-        return STARVED
+        return col.STARVED
     for k in range(natural(network.output_start[u]), network.output_start[u + 1]):
         f = natural(network.outputs[k])
-        if not _due(fired + 1, flows[f, F_PUTS_EVERY]):
+        if not _due(fired + 1, flows[f, col.F_PUTS_EVERY]):
             continue
-        free = flows[f, F_ROOM] + flows[f, F_FREED] - flows[f, F_PROMISED]
-        if flows[f, F_SOURCE] == flows[f, F_TARGET] and _due(fired, flows[f, F_TAKES_EVERY]):
-            free += flows[f, F_TAKES]
-        if free < flows[f, F_PUTS]:
-            return STALLED
+        free = flows[f, col.F_ROOM] + flows[f, col.F_FREED] - flows[f, col.F_PROMISED]
+        if flows[f, col.F_SOURCE] == flows[f, col.F_TARGET] and _due(fired, flows[f, col.F_TAKES_EVERY]):
+            free += flows[f, col.F_TAKES]
+        if free < flows[f, col.F_PUTS]:
+            return col.STALLED
     for k in range(natural(network.tree_start[u]), network.tree_start[u + 1]):
         t = natural(network.trees[k])
-        if _due(fired + 1, tree_table[t, T_EVERY]) and hops[t, H_WAITING] >= waiting:
-            return STALLED
+        if _due(fired + 1, tree_table[t, col.T_EVERY]) and hops[t, col.H_WAITING] >= waiting:
+            return col.STALLED
     return -1
 
 
@@ -310,19 +230,19 @@ def _lacking(agenda: PacketAgenda, network: PacketNetwork, hops: Words, tree_tab
 def _begin(agenda: PacketAgenda, network: PacketNetwork, hop_count: int, u: int) -> None:
     """Begin a firing: tokens are taken, their credits go back, and room is promised."""
     units, flows = network.units, network.flows
-    cycle, fired = agenda.numbers[N_CYCLE], units[u, U_FIRED]
+    cycle, fired = agenda.numbers[col.N_CYCLE], units[u, col.U_FIRED]
     for k in range(natural(network.input_start[u]), network.input_start[u + 1]):
         f = natural(network.inputs[k])
-        if _due(fired, flows[f, F_TAKES_EVERY]):
-            flows[f, F_TAKEN] += flows[f, F_TAKES]
-            _push(agenda, cycle + flows[f, F_CREDIT], len(units) + 2 * hop_count + f)
+        if _due(fired, flows[f, col.F_TAKES_EVERY]):
+            flows[f, col.F_TAKEN] += flows[f, col.F_TAKES]
+            _push(agenda, cycle + flows[f, col.F_CREDIT], len(units) + 2 * hop_count + f)
     for k in range(natural(network.output_start[u]), network.output_start[u + 1]):
         f = natural(network.outputs[k])
-        if _due(fired + 1, flows[f, F_PUTS_EVERY]):
-            flows[f, F_PROMISED] += flows[f, F_PUTS]
-    units[u, U_FIRED] += 1
-    units[u, U_UNTIL] = cycle + units[u, U_WORK]
-    _push(agenda, units[u, U_UNTIL], u)
+        if _due(fired + 1, flows[f, col.F_PUTS_EVERY]):
+            flows[f, col.F_PROMISED] += flows[f, col.F_PUTS]
+    units[u, col.U_FIRED] += 1
+    units[u, col.U_UNTIL] = cycle + units[u, col.U_WORK]
+    _push(agenda, units[u, col.U_UNTIL], u)
 
 
 @borrowing
@@ -332,9 +252,9 @@ def _put(
     """End a firing: its packets wait for their first hops."""
     for k in range(natural(network.tree_start[u]), network.tree_start[u + 1]):
         t = natural(network.trees[k])
-        if _due(network.units[u, U_FIRED], tree_table[t, T_EVERY]):
-            hops[t, H_WAITING] += 1
-            if hops[t, H_WAITING] == 1:
+        if _due(network.units[u, col.U_FIRED], tree_table[t, col.T_EVERY]):
+            hops[t, col.H_WAITING] += 1
+            if hops[t, col.H_WAITING] == 1:
                 _offer(agenda, network, hops, link_usage, t)
 
 
@@ -345,11 +265,11 @@ def _clear(network: PacketNetwork, record: RunRecord, cycle: int) -> None:
     for u in range(len(units)):
         for k in range(3):
             record.usage[u, k] = 0
-        units[u, U_SINCE] = cycle
+        units[u, col.U_SINCE] = cycle
     for link in range(len(links)):
-        record.link_usage[link, CARRIED] = 0
-        record.link_usage[link, WAITED] = 0
-        links[link, L_SINCE] = cycle
+        record.link_usage[link, col.CARRIED] = 0
+        record.link_usage[link, col.WAITED] = 0
+        links[link, col.L_SINCE] = cycle
 
 
 @borrowing
@@ -357,8 +277,8 @@ def _close(network: PacketNetwork, record: RunRecord, cycle: int) -> None:
     """Add what units and resources have been doing up to now."""
     units, links = network.units, network.links
     for u in range(len(units)):
-        state = BUSY if units[u, U_UNTIL] >= 0 else units[u, U_REASON]
-        record.usage[u, state] += cycle - units[u, U_SINCE]
+        state = col.BUSY if units[u, col.U_UNTIL] >= 0 else units[u, col.U_REASON]
+        record.usage[u, state] += cycle - units[u, col.U_SINCE]
     for link in range(len(links)):
         _count_wait(links, record.link_usage, link, cycle, 0)
 
@@ -366,8 +286,8 @@ def _close(network: PacketNetwork, record: RunRecord, cycle: int) -> None:
 @borrowing
 def _iteration(agenda: PacketAgenda, network: PacketNetwork, record: RunRecord, limits: RunLimits, u: int) -> None:
     """Note that a unit has done an iteration; the run ends with the last one."""
-    units, cycle = network.units, agenda.numbers[N_CYCLE]
-    iteration = units[u, U_FIRED] // units[u, U_REPEATS]
+    units, cycle = network.units, agenda.numbers[col.N_CYCLE]
+    iteration = units[u, col.U_FIRED] // units[u, col.U_REPEATS]
     if iteration == 1:
         record.blocks[u, 0] = cycle
     record.blocks[u, 1] = cycle
@@ -381,7 +301,7 @@ def _iteration(agenda: PacketAgenda, network: PacketNetwork, record: RunRecord, 
         _clear(network, record, cycle)
     if iteration == limits.last:
         _close(network, record, cycle)
-        agenda.numbers[N_STATUS] = DONE
+        agenda.numbers[col.N_STATUS] = col.DONE
 
 
 @borrowing
@@ -395,24 +315,24 @@ def _unit(
     u: int,
 ) -> None:
     """Look at a unit: end its firing if that is due, and begin the next if it can."""
-    units, usage, cycle = network.units, record.usage, agenda.numbers[N_CYCLE]
-    if units[u, U_UNTIL] == cycle:
-        usage[u, BUSY] += cycle - units[u, U_SINCE]
-        units[u, U_SINCE] = cycle
-        units[u, U_UNTIL] = -1
+    units, usage, cycle = network.units, record.usage, agenda.numbers[col.N_CYCLE]
+    if units[u, col.U_UNTIL] == cycle:
+        usage[u, col.BUSY] += cycle - units[u, col.U_SINCE]
+        units[u, col.U_SINCE] = cycle
+        units[u, col.U_UNTIL] = -1
         _put(agenda, network, hops, tree_table, record.link_usage, u)
-        if units[u, U_FIRED] % units[u, U_REPEATS] == 0:
+        if units[u, col.U_FIRED] % units[u, col.U_REPEATS] == 0:
             _iteration(agenda, network, record, limits, u)
-            if agenda.numbers[N_STATUS] != GOES_ON:
+            if agenda.numbers[col.N_STATUS] != col.GOES_ON:
                 return
-    if units[u, U_UNTIL] >= 0 or units[u, U_FIRED] >= units[u, U_GOAL]:
+    if units[u, col.U_UNTIL] >= 0 or units[u, col.U_FIRED] >= units[u, col.U_GOAL]:
         return
     lack = _lacking(agenda, network, hops, tree_table, limits.waiting, u)
-    if lack != units[u, U_REASON]:
-        usage[u, natural(units[u, U_REASON])] += cycle - units[u, U_SINCE]
-        units[u, U_SINCE] = cycle
+    if lack != units[u, col.U_REASON]:
+        usage[u, natural(units[u, col.U_REASON])] += cycle - units[u, col.U_SINCE]
+        units[u, col.U_SINCE] = cycle
         if lack >= 0:
-            units[u, U_REASON] = lack
+            units[u, col.U_REASON] = lack
     if lack < 0:
         _begin(agenda, network, len(hops), u)
 
@@ -423,10 +343,10 @@ def _unit(
 @borrowing
 def _resting(links: Words, link: int, cycle: int) -> int:
     """The cycles until a resource's rest is over; 0 where it does not rest."""
-    if links[link, L_REST_EVERY] == 0:
+    if links[link, col.L_REST_EVERY] == 0:
         return 0
-    at = (cycle + links[link, L_REST_PHASE]) % links[link, L_REST_EVERY]
-    return max(0, int(links[link, L_REST_CYCLES] - at))
+    at = (cycle + links[link, col.L_REST_PHASE]) % links[link, col.L_REST_EVERY]
+    return max(0, int(links[link, col.L_REST_CYCLES] - at))
 
 
 @borrowing
@@ -435,17 +355,17 @@ def _chosen(network: PacketNetwork, trees: PacketTrees, link: int, fair: bool) -
     links, queues, hops = network.links, network.queues, trees.hops
     begin = natural(trees.link_start[link])
     sharing = trees.link_start[link + 1] - begin
-    place = natural(links[link, L_TURN])
+    place = natural(links[link, col.L_TURN])
     for _ in range(sharing):
         h = natural(trees.link_hops[natural(begin + place)])
         place += 1
         if place == sharing:
             place = 0
-        if hops[h, H_READY] == 1:
-            q = hops[h, H_QUEUE]
-            if q < 0 or queues[q, Q_USED] + hops[h, H_SIZE] <= queues[q, Q_CAPACITY]:
+        if hops[h, col.H_READY] == 1:
+            q = hops[h, col.H_QUEUE]
+            if q < 0 or queues[q, col.Q_USED] + hops[h, col.H_SIZE] <= queues[q, col.Q_CAPACITY]:
                 if fair:
-                    links[link, L_TURN] = place
+                    links[link, col.L_TURN] = place
                 return int(h)
     return -1
 
@@ -457,12 +377,12 @@ def _deliver(
     """The vectors of a packet come to the consumers of these flows, one for each pace, from a cycle on."""
     units, flows = network.units, network.flows
     while f >= 0:
-        missing = flows[f, F_TAKES] - (flows[f, F_COME] - flows[f, F_TAKEN])
-        flows[f, F_COME] += size
-        flows[f, F_BEGAN] = cycle
-        flows[f, F_PACE] = pace
-        target = natural(flows[f, F_TARGET])
-        if 0 < missing <= size and units[target, U_UNTIL] < 0:
+        missing = flows[f, col.F_TAKES] - (flows[f, col.F_COME] - flows[f, col.F_TAKEN])
+        flows[f, col.F_COME] += size
+        flows[f, col.F_BEGAN] = cycle
+        flows[f, col.F_PACE] = pace
+        target = natural(flows[f, col.F_TARGET])
+        if 0 < missing <= size and units[target, col.U_UNTIL] < 0:
             _push(agenda, cycle + pace * missing, target)
         f = next_flow[f]
 
@@ -471,60 +391,60 @@ def _deliver(
 def _opening(network: PacketNetwork, trees: PacketTrees, link: int, h: int) -> int:
     """The cycles until the row of the packet that waits for hop h is open in its channel."""
     rows, hops = network.rows, trees.hops
-    if rows[R_VECTORS] == 0 or link < rows[R_FIRST]:
+    if rows[col.R_VECTORS] == 0 or link < rows[col.R_FIRST]:
         return 0
     begin = trees.link_start[link]
     stream = 0
     while trees.link_hops[begin + stream] != h:
         stream += 1
-    row = hops[h, H_CROSSED] // rows[R_VECTORS]
-    hops[h, H_CROSSED] += hops[h, H_SIZE]
-    place = network.open_rows[link - rows[R_FIRST], (stream + row) % rows[R_BANKS]]
+    row = hops[h, col.H_CROSSED] // rows[col.R_VECTORS]
+    hops[h, col.H_CROSSED] += hops[h, col.H_SIZE]
+    place = network.open_rows[link - rows[col.R_FIRST], (stream + row) % rows[col.R_BANKS]]
     if place[0] == stream and place[1] == row:
         return 0
     place[0] = stream
     place[1] = row
-    return int(rows[R_OPENING])
+    return int(rows[col.R_OPENING])
 
 
 @borrowing
 def _cross(agenda: PacketAgenda, network: PacketNetwork, trees: PacketTrees, link_usage: Words, h: int) -> None:
     """Let the packet that waits for hop h cross its resource."""
     links, queues, hops = network.links, network.queues, trees.hops
-    cycle, link, size = agenda.numbers[N_CYCLE], natural(hops[h, H_LINK]), hops[h, H_SIZE]
-    pace = links[link, L_PACE]
+    cycle, link, size = agenda.numbers[col.N_CYCLE], natural(hops[h, col.H_LINK]), hops[h, col.H_SIZE]
+    pace = links[link, col.L_PACE]
     opening = _opening(network, trees, link, h)
     end = cycle + opening + size * pace
     _count_wait(links, link_usage, link, cycle, -1)
-    link_usage[link, CARRIED] += size
-    links[link, L_FREE_AT] = end
-    hops[h, H_READY] = 0
-    before = natural(hops[h, H_PARENT])
-    hops[before, H_PENDING] -= 1
-    hops[before, H_END] = max(hops[before, H_END], end)
+    link_usage[link, col.CARRIED] += size
+    links[link, col.L_FREE_AT] = end
+    hops[h, col.H_READY] = 0
+    before = natural(hops[h, col.H_PARENT])
+    hops[before, col.H_PENDING] -= 1
+    hops[before, col.H_END] = max(hops[before, col.H_END], end)
     _push(agenda, end, len(network.units) + h)
-    q = hops[h, H_QUEUE]
+    q = hops[h, col.H_QUEUE]
     if q < 0:
-        _deliver(agenda, network, trees.next_flow, hops[h, H_FLOW], size, pace, cycle + opening)
+        _deliver(agenda, network, trees.next_flow, hops[h, col.H_FLOW], size, pace, cycle + opening)
         return
-    queues[q, Q_USED] += size
-    if pace == 1 and links[link, L_LATENCY] == 0 and opening == 0:
-        agenda.leaving[natural(agenda.numbers[N_LEAVING])] = h
-        agenda.numbers[N_LEAVING] += 1
+    queues[q, col.Q_USED] += size
+    if pace == 1 and links[link, col.L_LATENCY] == 0 and opening == 0:
+        agenda.leaving[natural(agenda.numbers[col.N_LEAVING])] = h
+        agenda.numbers[col.N_LEAVING] += 1
     else:
         # A slow resource sends a packet on when it has all of it.
         head = cycle + opening + 1 if pace == 1 else end
-        _push(agenda, head + links[link, L_LATENCY], len(network.units) + len(hops) + h)
+        _push(agenda, head + links[link, col.L_LATENCY], len(network.units) + len(hops) + h)
 
 
 @borrowing
 def _resources(agenda: PacketAgenda, network: PacketNetwork, trees: PacketTrees, link_usage: Words, fair: bool) -> None:
     """Phase 3 of a cycle."""
     numbers, links = agenda.numbers, network.links
-    cycle = numbers[N_CYCLE]
-    for m in range(numbers[N_MARKS]):
+    cycle = numbers[col.N_CYCLE]
+    for m in range(numbers[col.N_MARKS]):
         link = natural(agenda.marks[m])
-        if links[link, L_READY] == 0 or links[link, L_FREE_AT] > cycle:
+        if links[link, col.L_READY] == 0 or links[link, col.L_FREE_AT] > cycle:
             continue
         rest = _resting(links, link, cycle)
         if rest > 0:
@@ -546,11 +466,11 @@ def _agenda(network: PacketNetwork, hops: int, wheel_bits: int) -> PacketAgenda:
     cells = np.empty((16 * (count + resources) + 16 * len(network.flows) + 4096, 2), dtype=np.int64)
     for k in range(len(cells)):
         cells[k, 1] = k + 1 if k + 1 < len(cells) else -1
-    numbers = np.zeros(N_COUNT, dtype=np.int64)
-    numbers[N_STATUS] = GOES_ON
+    numbers = np.zeros(col.N_COUNT, dtype=np.int64)
+    numbers[col.N_STATUS] = col.GOES_ON
     room = 0
     for q in range(len(network.queues)):
-        room = max(room, network.queues[q, Q_RING] + network.queues[q, Q_CAPACITY])
+        room = max(room, network.queues[q, col.Q_RING] + network.queues[q, col.Q_CAPACITY])
     agenda = PacketAgenda(
         numbers, head, cells, np.empty(count, dtype=np.int64), np.empty(resources, dtype=np.int64),
         np.empty(hops + 1, dtype=np.int64), np.empty(hops + 1, dtype=np.int64), np.empty(room + 1, dtype=np.int64),
@@ -577,25 +497,25 @@ def run_packets(
     hops, link_usage = trees.hops, record.link_usage
     agenda = _agenda(network, len(hops), limits.wheel_bits)
     numbers = agenda.numbers
-    while numbers[N_CYCLE] < limits.max_cycles:
-        if numbers[N_EVENTS] == 0 and numbers[N_LEAVING] == 0:
-            return DEADLOCK
-        numbers[N_LOOKS] = 0
-        numbers[N_MARKS] = 0
+    while numbers[col.N_CYCLE] < limits.max_cycles:
+        if numbers[col.N_EVENTS] == 0 and numbers[col.N_LEAVING] == 0:
+            return col.DEADLOCK
+        numbers[col.N_LOOKS] = 0
+        numbers[col.N_MARKS] = 0
         # Heads of packets that left a link in the cycle before are at the end of it now.
-        for k in range(numbers[N_LEAVING]):
+        for k in range(numbers[col.N_LEAVING]):
             agenda.arriving[k] = agenda.leaving[k]
-        arriving = numbers[N_LEAVING]
-        numbers[N_LEAVING] = 0
+        arriving = numbers[col.N_LEAVING]
+        numbers[col.N_LEAVING] = 0
         for k in range(arriving):
             _join(agenda, network, hops, link_usage, natural(agenda.arriving[k]))
         _events(agenda, network, hops, tree_unit, link_usage)
-        for k in range(numbers[N_LOOKS]):
+        for k in range(numbers[col.N_LOOKS]):
             _unit(agenda, network, hops, tree_table, record, limits, natural(agenda.looks[k]))
-            if numbers[N_STATUS] == DONE:
-                return DONE
+            if numbers[col.N_STATUS] == col.DONE:
+                return col.DONE
         _resources(agenda, network, trees, link_usage, limits.fair)
-        if numbers[N_STATUS] == OUT_OF_CELLS:
-            return OUT_OF_CELLS
-        numbers[N_CYCLE] += 1
-    return OUT_OF_TIME
+        if numbers[col.N_STATUS] == col.OUT_OF_CELLS:
+            return col.OUT_OF_CELLS
+        numbers[col.N_CYCLE] += 1
+    return col.OUT_OF_TIME

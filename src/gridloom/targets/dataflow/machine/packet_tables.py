@@ -14,96 +14,54 @@ Words = NDArray[np.int64]
 
 # Columns of the flow table: units at its ends, tokens that a firing puts and takes, every how many firings of producer
 # and consumer that happens, room of the consumer's buffer, tokens there at the start, cycles of a credit's way back.
-F_SOURCE: Final = 0
-F_TARGET: Final = 1
-F_PUTS: Final = 2
-F_TAKES: Final = 3
-F_PUTS_EVERY: Final = 4
-F_TAKES_EVERY: Final = 5
-F_ROOM: Final = 6
-F_EARLY: Final = 7
-F_CREDIT: Final = 8
+F_SOURCE, F_TARGET, F_PUTS, F_TAKES, F_PUTS_EVERY, F_TAKES_EVERY, F_ROOM, F_EARLY, F_CREDIT = range(9)
 # And what a run changes: tokens that firings have put out or will, tokens whose room the producer knows to be free,
 # tokens taken, tokens that have come or are coming, the cycle in which the last packet began to come, and its pace.
-F_PROMISED: Final = 9
-F_FREED: Final = 10
-F_TAKEN: Final = 11
-F_COME: Final = 12
-F_BEGAN: Final = 13
-F_PACE: Final = 14
+F_PROMISED, F_FREED, F_TAKEN, F_COME, F_BEGAN, F_PACE = range(9, 15)
 F_COLUMNS: Final = 16
 
 # Columns of the unit table: cycles of a firing, firings of an iteration; then the cycle in which its firing ends (-1:
 # idle), since when its present state lasts, what it lacks, its firings, the last cycle in which it was looked at; last
 # the firings after which it begins no more.
-U_WORK: Final = 0
-U_REPEATS: Final = 1
-U_UNTIL: Final = 2
-U_SINCE: Final = 3
-U_REASON: Final = 4
-U_FIRED: Final = 5
-U_LOOKED: Final = 6
-U_GOAL: Final = 7
-U_COLUMNS: Final = 8
+U_WORK, U_REPEATS, U_UNTIL, U_SINCE, U_REASON, U_FIRED, U_LOOKED, U_GOAL, U_COLUMNS = range(9)
 
 # Columns of the table of resources: pace, latency, rests (every, cycles, phase); the cycle from which it is free, the
 # packets that could cross it, since when there are so many, the last cycle in which it was marked, whose turn it is.
-L_PACE: Final = 0
-L_LATENCY: Final = 1
-L_REST_EVERY: Final = 2
-L_REST_CYCLES: Final = 3
-L_REST_PHASE: Final = 4
-L_FREE_AT: Final = 5
-L_READY: Final = 6
-L_SINCE: Final = 7
-L_MARKED: Final = 8
-L_TURN: Final = 9
-L_COLUMNS: Final = 10
+L_PACE, L_LATENCY, L_REST_EVERY, L_REST_CYCLES, L_REST_PHASE = range(5)
+L_FREE_AT, L_READY, L_SINCE, L_MARKED, L_TURN, L_COLUMNS = range(5, 11)
 
 # Columns of the table of queues: vectors that it holds, the resource before it, where its ring begins; vectors that are
 # in it or on their way, its front, its packets.
-Q_CAPACITY: Final = 0
-Q_FEEDER: Final = 1
-Q_RING: Final = 2
-Q_USED: Final = 3
-Q_FRONT: Final = 4
-Q_COUNT: Final = 5
-Q_COLUMNS: Final = 6
+Q_CAPACITY, Q_FEEDER, Q_RING, Q_USED, Q_FRONT, Q_COUNT, Q_COLUMNS = range(7)
 
 # Cells of the description of DRAM rows: vectors of a row (0: there are none), banks of a channel, cycles to open one,
 # the first resource that is a channel.
-R_VECTORS: Final = 0
-R_BANKS: Final = 1
-R_OPENING: Final = 2
-R_FIRST: Final = 3
+R_VECTORS, R_BANKS, R_OPENING, R_FIRST = range(4)
 
 # Columns of the tree table: every how many firings of its unit it gets a packet.
 T_EVERY: Final = 0
 
+# Columns of the table of hops. First what a tree is: the resource that is crossed (-1: a root), the hop before, the
+# first hop after it, the next hop after the same one, the queue behind it (-1: packets arrive), the vectors of a packet
+# and the first flow that ends there.
+H_LINK, H_PARENT, H_CHILD, H_NEXT, H_QUEUE, H_SIZE, H_FLOW = range(7)
+# Then what a run changes: whether a packet is there that may cross now, how many of the next hops have not taken the
+# front packet yet, the cycle in which the last of these is through with it; for roots the packets that wait; the
+# vectors that have crossed it, where DRAM has rows.
+H_READY, H_PENDING, H_END, H_WAITING, H_CROSSED, H_COLUMNS = range(7, 13)
+
 # Columns of the usage table of units, and of that of resources.
-BUSY: Final = 0
-STARVED: Final = 1
-STALLED: Final = 2
-CARRIED: Final = 0
-WAITED: Final = 1
+BUSY, STARVED, STALLED = range(3)
+CARRIED, WAITED = range(2)
 
 # Numbers of the run: the cycle, the first free cell, events that wait, units to look at and resources to look at in
 # this cycle, packets that reach their queue in the next cycle, what the run came to (-1: it goes on).
-N_CYCLE: Final = 0
-N_FREE: Final = 1
-N_EVENTS: Final = 2
-N_LOOKS: Final = 3
-N_MARKS: Final = 4
-N_LEAVING: Final = 5
-N_STATUS: Final = 6
+N_CYCLE, N_FREE, N_EVENTS, N_LOOKS, N_MARKS, N_LEAVING, N_STATUS = range(7)
 N_COUNT: Final = 8
 
 # What a run comes to.
 GOES_ON: Final = -1
-DONE: Final = 0
-DEADLOCK: Final = 1
-OUT_OF_TIME: Final = 2
-OUT_OF_CELLS: Final = 3
+DONE, DEADLOCK, OUT_OF_TIME, OUT_OF_CELLS = range(4)
 
 #: A cycle before all others.
 LONG_AGO: Final = -(1 << 40)

@@ -7,34 +7,15 @@ first hops of the table are the roots, one for each tree: the packets that wait 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.jit import borrowing, kernel
+from gridloom.targets.dataflow.machine import packet_tables as col
 
 Words = NDArray[np.int64]
-
-# Columns of the table of hops. First what a tree is: the resource that is crossed (-1: a root), the hop before, the
-# first hop after it, the next hop after the same one, the queue behind it (-1: packets arrive), the vectors of a packet
-# and the first flow that ends there.
-H_LINK: Final = 0
-H_PARENT: Final = 1
-H_CHILD: Final = 2
-H_NEXT: Final = 3
-H_QUEUE: Final = 4
-H_SIZE: Final = 5
-H_FLOW: Final = 6
-# Then what a run changes: whether a packet is there that may cross now, how many of the next hops have not taken the
-# front packet yet, the cycle in which the last of these is through with it; for roots the packets that wait; the
-# vectors that have crossed it, where DRAM has rows.
-H_READY: Final = 7
-H_PENDING: Final = 8
-H_END: Final = 9
-H_WAITING: Final = 10
-H_CROSSED: Final = 11
-H_COLUMNS: Final = 12
 
 
 class FlowRoutes(NamedTuple):
@@ -72,17 +53,17 @@ class PacketTrees(NamedTuple):
 @borrowing
 def _step(hops: Words, at: int, link: int, queue: int, size: int, count: int) -> tuple[int, int]:
     """Go from a hop over a resource; returns the hop there and the number of hops, one more where it is new."""
-    child = hops[at, H_CHILD]
+    child = hops[at, col.H_CHILD]
     while child >= 0:
-        if hops[child, H_LINK] == link:
+        if hops[child, col.H_LINK] == link:
             return child, count
-        child = hops[child, H_NEXT]
-    hops[count, H_LINK] = link
-    hops[count, H_PARENT] = at
-    hops[count, H_NEXT] = hops[at, H_CHILD]
-    hops[count, H_QUEUE] = queue
-    hops[count, H_SIZE] = size
-    hops[at, H_CHILD] = count
+        child = hops[child, col.H_NEXT]
+    hops[count, col.H_LINK] = link
+    hops[count, col.H_PARENT] = at
+    hops[count, col.H_NEXT] = hops[at, col.H_CHILD]
+    hops[count, col.H_QUEUE] = queue
+    hops[count, col.H_SIZE] = size
+    hops[at, col.H_CHILD] = count
     return count, count + 1
 
 
@@ -125,30 +106,30 @@ def grow_trees(
     target; ``order`` lists the flows tree by tree. The flows of a resource take turns in the order of their hops.
     """
     flows, trees = len(order), len(sizes)
-    hops = np.full((trees + len(routes.links) + 2 * flows + 1, H_COLUMNS), -1, dtype=np.int64)
+    hops = np.full((trees + len(routes.links) + 2 * flows + 1, col.H_COLUMNS), -1, dtype=np.int64)
     next_flow = np.full(flows, -1, dtype=np.int64)
     for t in range(trees):
-        hops[t, H_SIZE] = sizes[t]
+        hops[t, col.H_SIZE] = sizes[t]
     count = trees
     for k in range(flows):
         f = order[k]
         at, count = _grow(hops, count, f, tree[f], sizes[tree[f]], operand[f], routes, places)
-        next_flow[f] = hops[at, H_FLOW]
-        hops[at, H_FLOW] = f
+        next_flow[f] = hops[at, col.H_FLOW]
+        hops[at, col.H_FLOW] = f
     for h in range(count):
-        hops[h, H_READY] = 0
-        hops[h, H_PENDING] = 0
-        hops[h, H_WAITING] = 0
-        hops[h, H_CROSSED] = 0
+        hops[h, col.H_READY] = 0
+        hops[h, col.H_PENDING] = 0
+        hops[h, col.H_WAITING] = 0
+        hops[h, col.H_CROSSED] = 0
     link_start = np.zeros(resources + 1, dtype=np.int64)
     for h in range(trees, count):
-        link_start[hops[h, H_LINK] + 1] += 1
+        link_start[hops[h, col.H_LINK] + 1] += 1
     for link in range(resources):
         link_start[link + 1] += link_start[link]
     at_link = link_start[:-1].copy()
     link_hops = np.empty(count + 1, dtype=np.int64)
     for h in range(trees, count):
-        link = hops[h, H_LINK]
+        link = hops[h, col.H_LINK]
         link_hops[at_link[link]] = h
         at_link[link] += 1
     return PacketTrees(hops[:count], next_flow, link_start, link_hops)

@@ -22,28 +22,20 @@ from typing import Final
 import numpy as np
 
 from gridloom.archs.model import Arch
-from gridloom.dfg.model import Dfg
 from gridloom.dfg.semantics import salt
 from gridloom.errors import SimulationError
 from gridloom.mapping.configuration import Configuration, Slot, TokenPath
-from gridloom.sim.reading import (
-    carries_value,
-    firings,
-    link_ends,
-    op_classes,
-    operand_edges,
-    positions,
-    program_order,
-    tokens_taken,
-)
+from gridloom.sim.reading import carries_value, link_ends, op_classes, operand_edges, positions, program_order
 from gridloom.sim.verdict import Mismatch, UnitUse, Verdict
 from gridloom.targets.dataflow.machine import token_tables as layout
 from gridloom.targets.dataflow.machine.cold import ColdProgram, ColdStart
-from gridloom.targets.dataflow.machine.fabric import fabric_of
+from gridloom.targets.dataflow.machine.fabric import fabric_of, pack_rows
+from gridloom.targets.dataflow.machine.firing_rates import firings, tokens_taken
 from gridloom.targets.dataflow.machine.loading import later
 from gridloom.targets.dataflow.machine.token_kernel import run_tokens
 from gridloom.targets.dataflow.machine.token_tables import Words
 from gridloom.targets.dataflow.machine.untimed_values import early_tokens, untimed_values
+from gridloom.targets.dataflow.program.model import UnitGraph, unit_graph
 
 _LISTED: Final = 8
 #: Operation classes of compute units.
@@ -73,12 +65,12 @@ def simulate_elastic(configuration: Configuration, *, iterations: int = 64, cold
     repeats = repetitions(configuration)
     asked = iterations
     iterations = _affordable(configuration, repeats, iterations)
-    check_firings(configuration.dfg, repeats, iterations)
+    check_firings(unit_graph(configuration.dfg), repeats, iterations)
     network = TokenNetwork(configuration, repeats, iterations)
     return run_and_compare(network, asked=asked)
 
 
-def check_firings(dfg: Dfg, repeats: Sequence[int], iterations: int) -> None:
+def check_firings(dfg: UnitGraph, repeats: Sequence[int], iterations: int) -> None:
     """SimulationError where so many iterations have more firings than can be simulated."""
     if max(repeats) * iterations * len(repeats) > _MAX_FIRINGS:
         raise SimulationError(
@@ -129,7 +121,7 @@ def _why(stuck: str | None, cycles: int, iterations: int) -> str | None:
 
 def _affordable(configuration: Configuration, repeats: list[int], iterations: int) -> int:
     """The iterations that a run of bearable length has, at most those asked for."""
-    dfg = configuration.dfg
+    dfg = unit_graph(configuration.dfg)
     at = positions(dfg)
     crossings = 1
     for flow in configuration.token_paths:
@@ -141,7 +133,7 @@ def _affordable(configuration: Configuration, repeats: list[int], iterations: in
 
 def token_edges(configuration: Configuration) -> list[int]:
     """The edges whose tokens travel: those that carry a value of a node that needs a unit."""
-    dfg, free = configuration.dfg, configuration.arch.free
+    dfg, free = unit_graph(configuration.dfg), configuration.arch.free
     travels = {node.id for node, name in zip(dfg.nodes, op_classes(dfg)) if name not in free}
     return [e for e, edge in enumerate(dfg.edges) if carries_value(edge) and edge.source in travels]
 
@@ -152,7 +144,7 @@ def repetitions(configuration: Configuration) -> list[int]:
     SimulationError where no numbers do. The tokens that are put on an edge in an iteration are then those taken from
     it, so that buffers do not grow from iteration to iteration.
     """
-    return firings(configuration.dfg, token_edges(configuration))
+    return firings(unit_graph(configuration.dfg), token_edges(configuration))
 
 
 @dataclass
@@ -199,7 +191,7 @@ class TokenNetwork:
         ``begin`` is the cycle of the array in which the run begins: refreshes of the DRAM go by it.
         """
         self.configuration = configuration
-        self.dfg: Dfg = configuration.dfg
+        self.dfg: UnitGraph = unit_graph(configuration.dfg)
         self.arch: Arch = configuration.arch
         self.fabric = later(fabric_of(configuration.arch), begin)
         self.iterations = iterations
@@ -395,8 +387,8 @@ class TokenNetwork:
             for slot, repeats, goal in zip(self.slots, self.repeats, self.goals)
         ]
         units += [(work, repeats, 0, goal) for work, repeats, goal in self.readers]
-        input_start, inputs = layout.pack_rows(self.entering)
-        output_start, outputs = layout.pack_rows(self.leaving)
+        input_start, inputs = pack_rows(self.entering)
+        output_start, outputs = pack_rows(self.leaving)
         rings = np.zeros(self.tables.cells + 1, dtype=np.int64)
         for first, early in self.tables.early.items():
             rings[first : first + len(early)] = early
@@ -431,18 +423,18 @@ class TokenNetwork:
             (after[before] if before >= 0 else firsts[-1 - before]).append(h)
         for t, tree in enumerate(tables.trees):
             of_unit[tree[layout.T_UNIT]].append(t)
-        share_start, shares = layout.pack_rows(list(sharing.values()))
-        counter_start, counters = layout.pack_rows(tables.raised)
-        after_start, following = layout.pack_rows(after)
-        first_start, first = layout.pack_rows(firsts)
-        unit_start, trees_of_unit = layout.pack_rows(of_unit)
+        share_start, shares = pack_rows(list(sharing.values()))
+        counter_start, counters = pack_rows(tables.raised)
+        after_start, following = pack_rows(after)
+        first_start, first = pack_rows(firsts)
+        unit_start, trees_of_unit = pack_rows(of_unit)
         carriers = np.zeros(len(tables.hops) + 1, dtype=np.int64)
         carriers[shares[:-1]] = np.repeat(np.arange(len(used)), np.diff(share_start))
         fed: list[set[int]] = [set() for _ in fabric.capacity]
         for h, row in enumerate(tables.hops):
             if row[layout.H_QUEUE] >= 0:
                 fed[row[layout.H_QUEUE]].add(int(carriers[h]))
-        feeder_start, feeders = layout.pack_rows([sorted(resources) for resources in fed])
+        feeder_start, feeders = pack_rows([sorted(resources) for resources in fed])
         raises = {c: h for h, raised in enumerate(tables.raised) for c in raised}
         last_hop = [raises.get(row[layout.F_COUNTER] + row[layout.F_HOPS], -1) for row in tables.flows]
         dram_row, row_banks, row_opening, first_channel = fabric.rows

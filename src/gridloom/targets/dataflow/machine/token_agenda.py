@@ -17,22 +17,12 @@ from gridloom.jit import borrowing
 Words = NDArray[np.int64]
 
 # Cells of ``Agenda.sizes``: events, marked units, marked resources, resources that carry a packet, units not done.
-EVENTS: Final = 0
-UNITS: Final = 1
-RESOURCES: Final = 2
-BUSY: Final = 3
-LEFT: Final = 4
+EVENTS, UNITS, RESOURCES, BUSY, LEFT = range(5)
 
 # Kinds of events, and cells of ``Agenda.first``: a firing ends or its last token is there, a queue lets go of its front
 # packet, the front packet of a queue is there, a tree's unit lets go of a packet, a resource is free or has rested,
 # credits come back.
-FIRING: Final = 0
-RELEASE: Final = 1
-ARRIVAL: Final = 2
-ROOT: Final = 3
-RESOURCE: Final = 4
-CREDIT: Final = 5
-KINDS: Final = 6
+FIRING, RELEASE, ARRIVAL, ROOT, RESOURCE, CREDIT, KINDS = range(7)
 
 NEVER: Final = np.iinfo(np.int64).max
 

@@ -18,6 +18,7 @@ from gridloom.targets.dataflow.machine import loading
 from gridloom.targets.dataflow.machine.cold import ColdStart, ColdStartFigures, section_program
 from gridloom.targets.dataflow.machine.fabric import fabric_of
 from gridloom.targets.dataflow.machine.run import TokenNetwork, check_firings, repetitions, run_and_compare
+from gridloom.targets.dataflow.program.model import unit_graph
 
 
 def simulate_cold(configuration: Configuration, start: ColdStart) -> Verdict:
@@ -26,7 +27,7 @@ def simulate_cold(configuration: Configuration, start: ColdStart) -> Verdict:
     Cycles are counted from the array without a configuration on. SimulationError when the graph's rates do not balance,
     or for more firings than can be simulated. Costs about half a microsecond for each link that a packet crosses.
     """
-    dfg, arch = configuration.dfg, configuration.arch
+    dfg, arch = unit_graph(configuration.dfg), configuration.arch
     counts = repetitions(configuration)
     tiles = _tiles(configuration)
     fabric = fabric_of(arch)

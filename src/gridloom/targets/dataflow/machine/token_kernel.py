@@ -20,44 +20,9 @@ from numpy.typing import NDArray
 from gridloom.dfg.semantics import mix
 from gridloom.jit import borrowing, compile_kernel
 from gridloom.targets.dataflow.machine import token_agenda as agendas
+from gridloom.targets.dataflow.machine import token_tables as col
 from gridloom.targets.dataflow.machine.token_agenda import TokenAgenda, mark_resource, mark_unit, push
-from gridloom.targets.dataflow.machine.token_tables import (
-    BUSY,
-    F_COUNTER,
-    F_CREDIT,
-    F_HOPS,
-    F_LOOP,
-    F_MASK,
-    F_PART,
-    F_PUTS,
-    F_PUTS_EVERY,
-    F_RING,
-    F_ROOM,
-    F_TAKES,
-    F_TAKES_EVERY,
-    H_BEFORE,
-    H_BRANCHES,
-    H_QUEUE,
-    H_SIZE,
-    R_CHANNEL,
-    R_LATENCY,
-    R_PACE,
-    R_REST_CYCLES,
-    R_REST_EVERY,
-    R_REST_PHASE,
-    STALLED,
-    STARVED,
-    T_EVERY,
-    T_UNIT,
-    U_GOAL,
-    U_REPEATS,
-    U_SALT,
-    U_WORK,
-    Pace,
-    PacketTreeTables,
-    TokenState,
-    TokenTables,
-)
+from gridloom.targets.dataflow.machine.token_tables import Pace, PacketTreeTables, TokenState, TokenTables
 from gridloom.targets.dataflow.machine.untimed import token
 
 Words = NDArray[np.int64]
@@ -67,7 +32,7 @@ Words = NDArray[np.int64]
 def _count(resource: int, cycle: int, ways: PacketTreeTables, pace: Pace, counters: Words) -> int:
     """Count the tokens of a resource's packet that it has moved before a cycle; returns how many these are."""
     h = pace.carrying[resource]
-    moved = min((cycle - pace.since[resource]) // ways.resources[resource, R_PACE], ways.hops[h, H_SIZE])
+    moved = min((cycle - pace.since[resource]) // ways.resources[resource, col.R_PACE], ways.hops[h, col.H_SIZE])
     more = moved - pace.counted[resource]
     if more > 0:
         pace.counted[resource] = moved
@@ -85,17 +50,19 @@ def _starved(u: int, cycle: int, network: TokenTables, ways: PacketTreeTables, s
     flows, firing = network.flows, state.fired[u]
     for k in range(network.input_start[u], network.input_start[u + 1]):
         f = network.inputs[k]
-        if firing % flows[f, F_TAKES_EVERY]:
+        if firing % flows[f, col.F_TAKES_EVERY]:
             continue
         h, moved, resource = ways.last_hop[f], 0, -1
         if h >= 0 and pace.carrying[ways.carriers[h]] == h:
             resource = ways.carriers[h]
             moved = _count(resource, cycle, ways, pace, state.counters)
-        lacking = flows[f, F_TAKES] - state.counters[flows[f, F_COUNTER] + flows[f, F_HOPS]] + state.consumed[f]
+        lacking = (
+            flows[f, col.F_TAKES] - state.counters[flows[f, col.F_COUNTER] + flows[f, col.F_HOPS]] + state.consumed[f]
+        )
         if lacking <= 0:
             continue
-        if resource >= 0 and moved + lacking <= ways.hops[h, H_SIZE]:
-            there = pace.since[resource] + (moved + lacking) * ways.resources[resource, R_PACE]
+        if resource >= 0 and moved + lacking <= ways.hops[h, col.H_SIZE]:
+            there = pace.since[resource] + (moved + lacking) * ways.resources[resource, col.R_PACE]
             if pace.asked[u] != there:
                 pace.asked[u] = there
                 push(pace.agenda, there, agendas.FIRING, u)
@@ -114,11 +81,11 @@ def _blocked(
     """
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
-        if (firing + 1) % flows[f, F_PUTS_EVERY]:
+        if (firing + 1) % flows[f, col.F_PUTS_EVERY]:
             continue
         # A unit that feeds itself empties the buffer it fills.
-        freed = flows[f, F_TAKES] if flows[f, F_LOOP] and firing % flows[f, F_TAKES_EVERY] == 0 else 0
-        if promised[f] - seen[f] - freed + flows[f, F_PUTS] > flows[f, F_ROOM]:
+        freed = flows[f, col.F_TAKES] if flows[f, col.F_LOOP] and firing % flows[f, col.F_TAKES_EVERY] == 0 else 0
+        if promised[f] - seen[f] - freed + flows[f, col.F_PUTS] > flows[f, col.F_ROOM]:
             return True
     return False
 
@@ -135,12 +102,12 @@ def _begin(
     state = mix(salt, firing)
     for k in range(input_start[u], input_start[u + 1]):
         f = inputs[k]
-        if firing % flows[f, F_TAKES_EVERY]:
+        if firing % flows[f, col.F_TAKES_EVERY]:
             continue
-        for j in range(flows[f, F_TAKES] if flows[f, F_PART] >= 0 else 0):
-            cell = flows[f, F_RING] + ((consumed[f] + j) & flows[f, F_MASK])
+        for j in range(flows[f, col.F_TAKES] if flows[f, col.F_PART] >= 0 else 0):
+            cell = flows[f, col.F_RING] + ((consumed[f] + j) & flows[f, col.F_MASK])
             state = mix(state, rings[cell] + k - input_start[u])
-        consumed[f] += flows[f, F_TAKES]
+        consumed[f] += flows[f, col.F_TAKES]
     return state
 
 
@@ -151,12 +118,12 @@ def _put(
     """Put the tokens of a completed firing at the first hop of each outgoing flow."""
     for k in range(output_start[u], output_start[u + 1]):
         f = outputs[k]
-        if fired % flows[f, F_PUTS_EVERY]:
+        if fired % flows[f, col.F_PUTS_EVERY]:
             continue
-        first = counters[flows[f, F_COUNTER]]
-        for j in range(flows[f, F_PUTS]):
-            rings[flows[f, F_RING] + ((first + j) & flows[f, F_MASK])] = token(value, j, flows[f, F_PART])
-        counters[flows[f, F_COUNTER]] += flows[f, F_PUTS]
+        first = counters[flows[f, col.F_COUNTER]]
+        for j in range(flows[f, col.F_PUTS]):
+            rings[flows[f, col.F_RING] + ((first + j) & flows[f, col.F_MASK])] = token(value, j, flows[f, col.F_PART])
+        counters[flows[f, col.F_COUNTER]] += flows[f, col.F_PUTS]
 
 
 @borrowing
@@ -164,7 +131,7 @@ def _crowded(u: int, firing: int, ways: PacketTreeTables, waiting: Words) -> boo
     """True when the packets of some tree that the unit's next firing feeds cannot leave the unit fast enough."""
     for k in range(ways.unit_start[u], ways.unit_start[u + 1]):
         t = ways.of_unit[k]
-        if (firing + 1) % ways.trees[t, T_EVERY] == 0 and waiting[t] >= ways.waiting:
+        if (firing + 1) % ways.trees[t, col.T_EVERY] == 0 and waiting[t] >= ways.waiting:
             return True
     return False
 
@@ -180,7 +147,7 @@ def _mark_after(h: int, ways: PacketTreeTables, agenda: TokenAgenda) -> None:
 def _release(q: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> None:
     """Let go of the front packet of a queue: all branches have taken it, and it is through."""
     h = pace.packets[q, pace.front[q], 0]
-    pace.used[q] -= ways.hops[h, H_SIZE]
+    pace.used[q] -= ways.hops[h, col.H_SIZE]
     pace.length[q] -= 1
     pace.front[q] = (pace.front[q] + 1) % pace.packets.shape[1]
     pace.gone[q, 0] = 0
@@ -206,7 +173,7 @@ def _leave(t: int, ways: PacketTreeTables, pace: Pace) -> None:
     for k in range(ways.first_start[t], ways.first_start[t + 1]):
         pace.taken[ways.firsts[k]] = 0
         mark_resource(pace.agenda, ways.carriers[ways.firsts[k]])
-    mark_unit(pace.agenda, ways.trees[t, T_UNIT])
+    mark_unit(pace.agenda, ways.trees[t, col.T_UNIT])
 
 
 @borrowing
@@ -242,12 +209,12 @@ def _happen(cycle: int, network: TokenTables, ways: PacketTreeTables, pace: Pace
 @borrowing
 def _there(h: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> bool:
     """Whether a packet waits for hop h: it is the first of the queue before it and has not gone this way yet."""
-    before = ways.hops[h, H_BEFORE]
+    before = ways.hops[h, col.H_BEFORE]
     if pace.taken[h]:
         return False
     if before < 0:
         return bool(pace.waiting[-1 - before] > 0)
-    q = ways.hops[before, H_QUEUE]
+    q = ways.hops[before, col.H_QUEUE]
     if pace.length[q] == 0:
         return False
     front = pace.packets[q, pace.front[q]]
@@ -257,11 +224,11 @@ def _there(h: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> bool:
 @borrowing
 def _row(resource: int, stream: int, h: int, ways: PacketTreeTables, pace: Pace) -> int:
     """The cycles that a resource takes to open the row of a stream's next packet, none where it is open already."""
-    channel = ways.resources[resource, R_CHANNEL]
+    channel = ways.resources[resource, col.R_CHANNEL]
     if ways.row == 0 or channel < 0:
         return 0
     number = pace.crossed[h] // ways.row
-    pace.crossed[h] += ways.hops[h, H_SIZE]
+    pace.crossed[h] += ways.hops[h, col.H_SIZE]
     bank = (stream + number) % ways.row_banks
     if pace.opened[channel, bank, 0] == h and pace.opened[channel, bank, 1] == number:
         return 0
@@ -276,7 +243,7 @@ def _start(resource: int, h: int, cycle: int, ways: PacketTreeTables, pace: Pace
 
     The cycle is the one in which its row is open, where the resource is a DRAM channel with rows.
     """
-    size, speed = ways.hops[h, H_SIZE], ways.resources[resource, R_PACE]
+    size, speed = ways.hops[h, col.H_SIZE], ways.resources[resource, col.R_PACE]
     pace.carrying[resource] = h
     pace.since[resource] = cycle
     pace.taken[h] = 1
@@ -284,7 +251,7 @@ def _start(resource: int, h: int, cycle: int, ways: PacketTreeTables, pace: Pace
     pace.counted[resource] = 0
     pace.agenda.sizes[agendas.BUSY] += 1
     push(pace.agenda, through, agendas.RESOURCE, resource)
-    before = ways.hops[h, H_BEFORE]
+    before = ways.hops[h, col.H_BEFORE]
     if before < 0:
         t = -1 - before
         pace.root_gone[t, 0] += 1
@@ -292,15 +259,15 @@ def _start(resource: int, h: int, cycle: int, ways: PacketTreeTables, pace: Pace
         if pace.root_gone[t, 0] == ways.first_start[t + 1] - ways.first_start[t]:
             push(pace.agenda, pace.root_gone[t, 1], agendas.ROOT, t)
     else:
-        q = ways.hops[before, H_QUEUE]
+        q = ways.hops[before, col.H_QUEUE]
         pace.gone[q, 0] += 1
         pace.gone[q, 1] = max(pace.gone[q, 1], through)
-        if pace.gone[q, 0] == ways.hops[before, H_BRANCHES]:
+        if pace.gone[q, 0] == ways.hops[before, col.H_BRANCHES]:
             push(pace.agenda, pace.gone[q, 1], agendas.RELEASE, q)
-    behind = ways.hops[h, H_QUEUE]
+    behind = ways.hops[h, col.H_QUEUE]
     if behind >= 0:
         # Slow resources send a packet on when they have all of it, links its first token at once.
-        first = (cycle + 1 if speed == 1 else through) + ways.resources[resource, R_LATENCY]
+        first = (cycle + 1 if speed == 1 else through) + ways.resources[resource, col.R_LATENCY]
         at = (pace.front[behind] + pace.length[behind]) % pace.packets.shape[1]
         pace.packets[behind, at, 0] = h
         pace.packets[behind, at, 1] = first
@@ -316,20 +283,22 @@ def _turn(resource: int, cycle: int, ways: PacketTreeTables, pace: Pace) -> None
     row = ways.resources[resource]
     begin = ways.share_start[resource]
     sharing = ways.share_start[resource + 1] - begin
-    phase = (cycle + row[R_REST_PHASE]) % row[R_REST_EVERY] if row[R_REST_EVERY] > 0 else row[R_REST_CYCLES]
+    phase = (
+        (cycle + row[col.R_REST_PHASE]) % row[col.R_REST_EVERY] if row[col.R_REST_EVERY] > 0 else row[col.R_REST_CYCLES]
+    )
     for k in range(sharing):
         at = (pace.turn[resource] + k) % sharing
         h = ways.shares[begin + at]
         if not _there(h, cycle, ways, pace):
             continue
-        if phase < row[R_REST_CYCLES]:
-            rested = cycle + row[R_REST_CYCLES] - phase
+        if phase < row[col.R_REST_CYCLES]:
+            rested = cycle + row[col.R_REST_CYCLES] - phase
             if pace.rested[resource] != rested:
                 pace.rested[resource] = rested
                 push(pace.agenda, rested, agendas.RESOURCE, resource)
             return
-        q = ways.hops[h, H_QUEUE]
-        if q < 0 or pace.used[q] + ways.hops[h, H_SIZE] <= ways.capacity[q]:
+        q = ways.hops[h, col.H_QUEUE]
+        if q < 0 or pace.used[q] + ways.hops[h, col.H_SIZE] <= ways.capacity[q]:
             pace.turn[resource] = (at + 1) % sharing
             _start(resource, h, cycle + _row(resource, at, h, ways, pace), ways, pace)
             return
@@ -345,7 +314,7 @@ def _carry(cycle: int, network: TokenTables, ways: PacketTreeTables, pace: Pace,
         resource = agenda.resources[k]
         agenda.resource_marked[resource] = 0
         h = pace.carrying[resource]
-        if h >= 0 and _count(resource, cycle, ways, pace, counters) == ways.hops[h, H_SIZE]:
+        if h >= 0 and _count(resource, cycle, ways, pace, counters) == ways.hops[h, col.H_SIZE]:
             pace.carrying[resource] = -1
             agenda.sizes[agendas.BUSY] -= 1
         if pace.carrying[resource] < 0:
@@ -369,12 +338,12 @@ def _give(u: int, firing: int, cycle: int, network: TokenTables, pace: Pace) -> 
     """Send the credits of what a firing has taken."""
     for k in range(network.input_start[u], network.input_start[u + 1]):
         f = network.inputs[k]
-        if firing % network.flows[f, F_TAKES_EVERY] == 0:
-            back = cycle + network.flows[f, F_CREDIT]
+        if firing % network.flows[f, col.F_TAKES_EVERY] == 0:
+            back = cycle + network.flows[f, col.F_CREDIT]
             slot = back % pace.credits.shape[1]
             if pace.credits[f, slot] == 0:
                 push(pace.agenda, back, agendas.CREDIT, f)
-            pace.credits[f, slot] += network.flows[f, F_TAKES]
+            pace.credits[f, slot] += network.flows[f, col.F_TAKES]
 
 
 @borrowing
@@ -383,7 +352,7 @@ def _settle(u: int, cycle: int, goal: int, state: TokenState, pace: Pace) -> Non
     step = cycle - pace.settled[u]
     pace.settled[u] = cycle
     if pace.until[u] >= 0:
-        state.usage[u, BUSY] += step
+        state.usage[u, col.BUSY] += step
     elif state.fired[u] < goal:
         state.usage[u, pace.idle[u]] += step
 
@@ -400,12 +369,12 @@ def _end(
     )  # fmt: skip
     for k in range(ways.unit_start[u], ways.unit_start[u + 1]):
         t = ways.of_unit[k]
-        if fired % ways.trees[t, T_EVERY] == 0:
+        if fired % ways.trees[t, col.T_EVERY] == 0:
             pace.waiting[t] += 1
             for j in range(ways.first_start[t], ways.first_start[t + 1]):
                 mark_resource(pace.agenda, ways.carriers[ways.firsts[j]])
     pace.until[u] = -1
-    repeats = network.units[u, U_REPEATS]
+    repeats = network.units[u, col.U_REPEATS]
     if fired % repeats == 0:
         state.finished[u, fired // repeats - 1] = cycle
     if fired >= goal:
@@ -417,26 +386,26 @@ def _fire(u: int, cycle: int, network: TokenTables, ways: PacketTreeTables, stat
     """End the firing of a unit that is due, and begin the next if it can; returns whether one began."""
     units, input_start, inputs, output_start, outputs, flows, _, _ = network
     _, consumed, rings, results, _, _, fired = state
-    goal = units[u, U_GOAL]
+    goal = units[u, col.U_GOAL]
     _settle(u, cycle, goal, state, pace)
     if pace.until[u] == cycle:
         _end(u, cycle, goal, network, ways, state, pace)
     if pace.until[u] >= 0 or fired[u] >= goal:
         return False
     if _starved(u, cycle, network, ways, state, pace):
-        pace.idle[u] = STARVED
+        pace.idle[u] = col.STARVED
         return False
     blocked = _blocked(u, fired[u], output_start, outputs, flows, pace.promised, pace.seen)
     if blocked or _crowded(u, fired[u], ways, pace.waiting):
-        pace.idle[u] = STALLED
+        pace.idle[u] = col.STALLED
         return False
-    results[u, fired[u]] = _begin(u, fired[u], units[u, U_SALT], input_start, inputs, flows, consumed, rings)
+    results[u, fired[u]] = _begin(u, fired[u], units[u, col.U_SALT], input_start, inputs, flows, consumed, rings)
     _give(u, fired[u], cycle, network, pace)
     for k in range(output_start[u], output_start[u + 1]):
-        if (fired[u] + 1) % flows[outputs[k], F_PUTS_EVERY] == 0:
-            pace.promised[outputs[k]] += flows[outputs[k], F_PUTS]
+        if (fired[u] + 1) % flows[outputs[k], col.F_PUTS_EVERY] == 0:
+            pace.promised[outputs[k]] += flows[outputs[k], col.F_PUTS]
     fired[u] += 1
-    pace.until[u] = cycle + units[u, U_WORK]
+    pace.until[u] = cycle + units[u, col.U_WORK]
     push(pace.agenda, pace.until[u], agendas.FIRING, u)
     return True
 
@@ -494,5 +463,5 @@ def run_tokens(
         if pace.carrying[resource] >= 0:
             _count(resource, past, ways, pace, state.counters)
     for u in range(len(network.units)):
-        _settle(u, cycle, network.units[u, U_GOAL], state, pace)
+        _settle(u, cycle, network.units[u, col.U_GOAL], state, pace)
     return cycle

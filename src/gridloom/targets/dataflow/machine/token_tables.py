@@ -8,8 +8,7 @@ the producer's result that the flow carries; -1: what is read from DRAM, whose v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,49 +18,24 @@ from gridloom.targets.dataflow.machine.token_agenda import TokenAgenda, first_ag
 Words = NDArray[np.int64]
 
 # Columns of the flow table.
-F_PUTS: Final = 0
-F_TAKES: Final = 1
-F_ROOM: Final = 2
-F_HOPS: Final = 3
-F_COUNTER: Final = 4
-F_RING: Final = 5
-F_MASK: Final = 6
-F_LOOP: Final = 7
-F_PUTS_EVERY: Final = 8
-F_TAKES_EVERY: Final = 9
-F_CREDIT: Final = 10
-F_PART: Final = 11
+F_PUTS, F_TAKES, F_ROOM, F_HOPS, F_COUNTER, F_RING, F_MASK, F_LOOP = range(8)
+F_PUTS_EVERY, F_TAKES_EVERY, F_CREDIT, F_PART = range(8, 12)
 
 # Columns of the unit table: cycles of a firing, firings of an iteration, what its values begin with, firings in all.
-U_WORK: Final = 0
-U_REPEATS: Final = 1
-U_SALT: Final = 2
-U_GOAL: Final = 3
+U_WORK, U_REPEATS, U_SALT, U_GOAL = range(4)
 
 # Columns of the tree table: the unit that it begins at, every how many of its firings it gets a packet.
-T_UNIT: Final = 0
-T_EVERY: Final = 1
+T_UNIT, T_EVERY = range(2)
 
 # Columns of the hop table: the hop before (-1 - t: the root of tree t), the queue behind it (-1: none), tokens of a
 # packet, branches after it, the resource that it crosses.
-H_BEFORE: Final = 0
-H_QUEUE: Final = 1
-H_SIZE: Final = 2
-H_BRANCHES: Final = 3
-H_RESOURCE: Final = 4
+H_BEFORE, H_QUEUE, H_SIZE, H_BRANCHES, H_RESOURCE = range(5)
 
 # Columns of the resource table; the last one is the number of a DRAM channel, -1 for what is none.
-R_PACE: Final = 0
-R_LATENCY: Final = 1
-R_REST_EVERY: Final = 2
-R_REST_CYCLES: Final = 3
-R_REST_PHASE: Final = 4
-R_CHANNEL: Final = 5
+R_PACE, R_LATENCY, R_REST_EVERY, R_REST_CYCLES, R_REST_PHASE, R_CHANNEL = range(6)
 
 # Columns of the usage table.
-BUSY: Final = 0
-STARVED: Final = 1
-STALLED: Final = 2
+BUSY, STARVED, STALLED = range(3)
 
 
 class TokenTables(NamedTuple):
@@ -215,15 +189,3 @@ def first_pace(network: TokenTables, ways: PacketTreeTables, state: TokenState) 
             count, queues, trees, resources, flows * longest, flows, int(np.count_nonzero(network.units[:, U_GOAL]))
         ),
     )
-
-
-def pack_rows(rows: Iterable[list[int]]) -> tuple[Words, Words]:
-    """Rows of different lengths as CSR: where each row starts, and all rows one after the other.
-
-    The second array has a cell to spare, so that it is never empty.
-    """
-    start, flat = [0], []
-    for row in rows:
-        flat += row
-        start.append(len(flat))
-    return np.array(start, dtype=np.int64), np.array([*flat, 0], dtype=np.int64)

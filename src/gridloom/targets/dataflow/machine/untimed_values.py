@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gridloom.dfg.model import Dfg
 from gridloom.dfg.semantics import encode, salt
 from gridloom.errors import SimulationError
-from gridloom.sim.reading import first_values, operand_edges, positions, tokens_taken
+from gridloom.sim.reading import first_values, operand_edges, positions
 from gridloom.targets.dataflow.machine import untimed
-from gridloom.targets.dataflow.machine.token_tables import Words, pack_rows
+from gridloom.targets.dataflow.machine.fabric import pack_rows
+from gridloom.targets.dataflow.machine.firing_rates import tokens_taken
+from gridloom.targets.dataflow.machine.token_tables import Words
+from gridloom.targets.dataflow.program.model import UnitGraph
 
 
-def early_tokens(dfg: Dfg, e: int) -> list[int]:
+def early_tokens(dfg: UnitGraph, e: int) -> list[int]:
     """The tokens that are on a loop-carried edge before the first firing.
 
     There are ``distance`` firings' worth of them, with the values that the graph gives as initial.
@@ -31,7 +33,7 @@ def early_tokens(dfg: Dfg, e: int) -> list[int]:
     ]
 
 
-def untimed_values(dfg: Dfg, travelling: Sequence[int], goals: Sequence[int], dropped: Sequence[int]) -> Words:
+def untimed_values(dfg: UnitGraph, travelling: Sequence[int], goals: Sequence[int], dropped: Sequence[int]) -> Words:
     """The value of each firing of each node, ``[node, firing]``: what the timed run has to reproduce.
 
     ``travelling`` are the edges that carry tokens, ``goals`` the firings of each node, and ``dropped`` the tokens of

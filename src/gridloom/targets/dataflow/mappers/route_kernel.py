@@ -24,10 +24,7 @@ from gridloom.search.arrays import Float64s, Int64s
 from gridloom.targets.dataflow.mappers.tables import Flows, Switches, Weights
 
 # Directions between switches, in the order of the link table.
-_EAST: Final = 0
-_WEST: Final = 1
-_SOUTH: Final = 2
-_NORTH: Final = 3
+_EAST, _WEST, _SOUTH, _NORTH = range(4)
 
 # Links of a route at most; arrays of 128 rows and columns, the largest that can be built, need 258.
 _LONGEST: Final = 600

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 from gridloom.targets.dataflow.program.parameters import parameters_of
 
 #: Floating-point operations per element of a vector operation, by its label or op; its gradient costs one more.
@@ -20,16 +20,6 @@ STEPS: Final = {
 }  # fmt: skip
 
 
-def is_tensor_program(dfg: Dfg) -> bool:
-    """True for a graph of whole operations, which have shapes; a graph of units has none."""
-    return dfg.domain == "tensor" and any(node.shape for node in dfg.nodes)
-
-
-def operands(dfg: Dfg, node: Node) -> list[Node]:
-    """The nodes that an operation reads, by operand."""
-    return [dfg.node(dfg.edges[k].source) for k in dfg.operand_edges(node.id)]
-
-
 #: Operations that look at a window for each element of their result, and what they do for each element of the window.
 WINDOWED: Final = {"max_pool": 1, "mean_pool": 1, "depthwise": 2}
 
@@ -37,7 +27,7 @@ WINDOWED: Final = {"max_pool": 1, "mean_pool": 1, "depthwise": 2}
 REDUCTIONS: Final = frozenset({"sum", "mean", "max", "min", "any", "product", "variance"})
 
 
-def steps(node: Node) -> int:
+def steps(node: TensorOperation) -> int:
     """Floating-point operations per element of a vector operation."""
     name = node.label or node.op
     if name in WINDOWED:
@@ -45,12 +35,12 @@ def steps(node: Node) -> int:
     return STEPS.get(name.removesuffix("_grad"), 1) + name.endswith("_grad")
 
 
-def contraction(dfg: Dfg, node: Node) -> int:
+def contraction(dfg: TensorProgram, node: TensorOperation) -> int:
     """What a matrix product sums over: the size of operand 0 over the rows of the result. DfgError if not whole.
 
     It follows from shapes alone, since a tensor graph does not say which dimension a product sums over.
     """
-    left = operands(dfg, node)[0]
+    left = dfg.operands(node)[0]
     inner, rest = divmod(prod(left.shape) * node.shape[-1], prod(node.shape))
     if rest or not inner:
         raise DfgError(
@@ -60,13 +50,13 @@ def contraction(dfg: Dfg, node: Node) -> int:
     return inner
 
 
-def count_elements(dfg: Dfg, node: Node) -> int:
+def count_elements(dfg: TensorProgram, node: TensorOperation) -> int:
     """Elements that a vector operation takes its steps for: those of its result, or of what a reduction reads."""
     reads = node.op == "reduce" and node.label in REDUCTIONS
-    return max(prod(other.shape) for other in operands(dfg, node)) if reads else prod(node.shape)
+    return max(prod(other.shape) for other in dfg.operands(node)) if reads else prod(node.shape)
 
 
-def flops(dfg: Dfg, node: Node) -> int:
+def flops(dfg: TensorProgram, node: TensorOperation) -> int:
     """Floating-point operations per sample: 2 for each multiply-accumulate, `steps` for each element of a vector op."""
     if node.op == "gemm":
         return 2 * prod(node.shape) * contraction(dfg, node)
@@ -75,6 +65,6 @@ def flops(dfg: Dfg, node: Node) -> int:
     return 0
 
 
-def total_flops(dfg: Dfg) -> int:
+def total_flops(dfg: TensorProgram) -> int:
     """Floating-point operations of one sample of the whole graph."""
     return sum(flops(dfg, node) for node in dfg.nodes)

@@ -1,4 +1,4 @@
-"""Parameters of the operations of a tensor graph, as ``Node.how`` holds them.
+"""Parameters of the operations of a tensor graph, as ``TensorOperation.how`` holds them.
 
 A node's op and label name the operation; its parameters are ``key=value;key=value``, where a value is a number or
 several with commas. Graphs of the front ends for PyTorch and ONNX say everything that an operation needs; the built-in
@@ -15,15 +15,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gridloom.dfg.model import Node
 from gridloom.errors import DfgError
+from gridloom.targets.dataflow.program.model import TensorOperation
 
 Tensor = NDArray[Any]
 Parameters = dict[str, list[float]]
 
 
 def encode_parameters(**parameters: float | Sequence[float]) -> str:
-    """Return parameters as the text of ``Node.how``.
+    """Return parameters as the text of ``TensorOperation.how``.
 
     >>> encode_parameters(axes=(0, 2, 1), eps=1e-05)
     'axes=0,2,1;eps=1e-05'
@@ -35,10 +35,10 @@ def encode_parameters(**parameters: float | Sequence[float]) -> str:
     return ";".join(texts)
 
 
-def parameters_of(node: Node) -> Parameters:
+def parameters_of(node: TensorOperation) -> Parameters:
     """Return the parameters of a node by name. DfgError for a text of another form.
 
-    >>> parameters_of(Node(id="a", op="transpose", how="axes=0,2,1"))
+    >>> parameters_of(TensorOperation(id="a", op="transpose", how="axes=0,2,1"))
     {'axes': [0, 2, 1]}
     """
     found: Parameters = {}

@@ -34,7 +34,7 @@ def dataflow_load(mapping: Mapping, *, iterations: int = 8) -> DataflowLoad | No
     names = [mapping.arch.resource_names[r] for r in np.flatnonzero(meter.link_number >= 0)]
     shares = measured.links[:, 0] / measured.cycles
     loads = {names[k]: float(shares[k]) for k in np.flatnonzero(shares)}
-    bottleneck, hot = _bottleneck(mapping, units, loads)
+    bottleneck, hot = _bottleneck(mapping, meter, units, loads)
     return DataflowLoad(
         period=measured.period,
         bound=measured.bound,
@@ -61,7 +61,7 @@ def flow_links(mapping: Mapping, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
 
 def _units(mapping: Mapping, meter: Meter, measured: Measurement) -> tuple[UnitLoad, ...]:
     """Return for each node which share of the time its unit works, waits for tokens and waits for room."""
-    stage = rates.stages(mapping.dfg, meter.counts)
+    stage = rates.stages(meter.dfg, meter.counts)
     shares = measured.units / measured.cycles
     return tuple(
         UnitLoad(
@@ -84,7 +84,7 @@ def _operations(
 
     The roof is that of a roofline model: the peak of the units, or intensity times what the links into them can carry.
     """
-    dfg = mapping.dfg
+    dfg = meter.dfg
     p = parameters(RduParameters, mapping.arch.spec)
     carried = rates.edge_tokens(dfg, meter.counts)
     members: dict[str, list[int]] = {}
@@ -117,7 +117,9 @@ def _operations(
     return tuple(rows)
 
 
-def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, float]) -> tuple[str, frozenset[str]]:
+def _bottleneck(
+    mapping: Mapping, meter: Meter, units: tuple[UnitLoad, ...], links: dict[str, float]
+) -> tuple[str, frozenset[str]]:
     """Return what holds the pipeline up, in a sentence, and the tiles and links that the sentence is about.
 
     A full unit comes first, then a full link. Where nothing is full, the input of the busiest unit with the longest
@@ -131,9 +133,9 @@ def _bottleneck(mapping: Mapping, units: tuple[UnitLoad, ...], links: dict[str, 
     if links[link] >= _FULL:
         return f"Bottleneck: link {link} carries vectors all the time.", frozenset({link})
     # Neither is full: a packet's way there and back takes longer than its buffer lasts.
-    dfg = mapping.dfg
+    dfg = meter.dfg
     edges = [e for e in dfg.in_edges[dfg.index[busiest.node]] if dfg.edges[e].room is None]
-    carried = rates.edge_tokens(dfg, rates.repetitions(dfg))
+    carried = rates.edge_tokens(dfg, meter.counts)
 
     def pressure(e: int) -> float:
         """Return how much a round trip of packets and credits over an edge costs per iteration, up to a factor."""

@@ -26,6 +26,7 @@ from typing import Final
 from gridloom.archs.model import Kind
 from gridloom.archs.spec import parameters
 from gridloom.targets.dataflow.families.rdu import RduParameters
+from gridloom.targets.dataflow.program.model import TokenEdge, UnitGraph
 from gridloom.verify.subject import Subject, edge_name
 from gridloom.verify.violation import Violation
 
@@ -53,6 +54,17 @@ class TokenChannel:
     takes_every: int = 1
 
 
+def check_graph(subject: Subject) -> Iterator[Violation]:
+    """The graph is one of units: any other one has neither work nor rates."""
+    if not isinstance(subject.dfg, UnitGraph):
+        yield Violation("graph", subject.dfg.name, f"a {type(subject.dfg).__name__}", "a graph of units")
+
+
+def _token_edges(subject: Subject) -> Iterator[tuple[int, TokenEdge]]:
+    """Return the edges that need a route, with what they carry."""
+    return ((k, edge) for k, edge in subject.routed_edges() if isinstance(edge, TokenEdge))
+
+
 def check_ways(subject: Subject) -> Iterator[Violation]:
     """No route comes back to a unit or switch that it has left: without cycles, a circle cannot be a wait.
 
@@ -76,7 +88,7 @@ def check_packets(subject: Subject) -> Iterator[Violation]:
     A packet is what one firing puts on an edge. It moves on when the next buffer has room for all of it.
     """
     p = parameters(RduParameters, subject.arch.spec)
-    for k, edge in subject.routed_edges():
+    for k, edge in _token_edges(subject):
         if edge.tokens > p.switch_buffer:
             yield Violation(
                 "packet",
@@ -85,9 +97,8 @@ def check_packets(subject: Subject) -> Iterator[Violation]:
                 f"{p.switch_buffer}, a switch's buffer",
             )
     for node in subject.dfg.nodes:
-        sent = {
-            (e.part, e.tokens, e.puts_every) for e in subject.dfg.edges if e.source == node.id and e.kind != "order"
-        }
+        edges = [edge for edge in subject.dfg.edges if edge.source == node.id and edge.kind != "order"]
+        sent = {(edge.part, edge.tokens, edge.puts_every) for edge in edges if isinstance(edge, TokenEdge)}
         read = sum(tokens // every for _, tokens, every in sent)
         if node.op == "input" and read > p.dram_queue:
             yield Violation(
@@ -189,11 +200,11 @@ def check_tokens(subject: Subject) -> Iterator[Violation]:
 def _channels(subject: Subject) -> list[TokenChannel]:
     """Return the channels of the token game: one for each edge between placed nodes.
 
-    The room is the buffer of the consumer's tile, or less where the edge itself asks for less (``Edge.room``). A
+    The room is the buffer of the consumer's tile, or less where the edge itself asks for less (``TokenEdge.room``). A
     loop-carried edge starts with the tokens of ``distance`` firings.
     """
     channels = []
-    for k, edge in subject.routed_edges():
+    for k, edge in _token_edges(subject):
         targets = [placed for placed in subject.copies_of(edge.target) if placed.tile >= 0]
         if targets and subject.copies_of(edge.source):
             channels.append(
@@ -356,4 +367,4 @@ def _deadlock(
 
 
 #: What an elastic array asks of a mapping beside what every array does.
-RULES: Final = (check_ways, check_packets, check_turns, check_resources, check_tokens)
+RULES: Final = (check_graph, check_ways, check_packets, check_turns, check_resources, check_tokens)

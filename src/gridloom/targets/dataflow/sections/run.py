@@ -1,4 +1,4 @@
-"""Tensor programs: lowered to units, cut into sections where they are too large, each section mapped alone.
+"""Tensor programs: lowered to units and cut into sections where they are too large, each of which is mapped alone.
 
 Sections take turns on the array, so a sample takes the sum of their times, and a sample alone the sum of their cold
 starts. Sections that are alike (the layers of a transformer) are mapped once.
@@ -6,22 +6,19 @@ starts. Sections that are alike (the layers of a transformer) are mapped once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.targets.dataflow.lowering.lower import Section, alike, lower
-from gridloom.targets.dataflow.program.costs import is_tensor_program
+from gridloom.targets.dataflow.program.model import TensorProgram
 from gridloom.targets.dataflow.sections.cold_start import SectionStart, section_start
 
 #: Copies of a section at the most, where the array has room: more samples at a time use the units of a large array.
 MOST_COPIES: Final = 8
-
-MapGraph = Callable[[Request, Dfg, Arch], Result]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,42 +78,49 @@ class MappedSection:
         }
 
 
-def run_program(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) -> Result | None:
-    """Map a tensor program by sections; None for a graph of units, which is mapped as it is."""
-    return run_sections(request, dfg, arch, map_graph) if is_tensor_program(dfg) else None
+@dataclass(frozen=True, kw_only=True)
+class TensorSections:
+    """A lowered tensor program: sections that are alike are one group, of which the first is mapped."""
+
+    groups: tuple[tuple[Section, ...], ...]
+
+    @property
+    def graphs(self) -> tuple[Dfg, ...]:
+        """The graph of units of each group."""
+        return tuple(group[0].dfg for group in self.groups)
+
+    def join(self, results: Sequence[Result]) -> Result:
+        """Return the result of the longest section, with all of them listed, or the first one that failed.
+
+        Period and throughput are those of a whole sample, and the latency is that of one sample that begins with an
+        array without configuration. Costs up to about two seconds of simulation for each section.
+        """
+        mapped = tuple(_mapped_section(group, result) for group, result in zip(self.groups, results))
+        if results[-1].mapping is None:
+            return replace(results[-1], sections=mapped)
+        longest = max(mapped, key=lambda item: item.cycles).result
+        total = sum(item.cycles * item.count for item in mapped)
+        starts = [None if item.latency is None else item.latency * item.count for item in mapped]
+        alone = None if None in starts else sum(cycles for cycles in starts if cycles is not None)
+        metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None, "latency": alone}
+        seconds = sum(result.seconds for result in results)
+        return replace(longest, seconds=seconds, metrics=metrics, sections=mapped, remarks=_remarks(mapped))
 
 
-def run_sections(request: Request, dfg: Dfg, arch: Arch, map_graph: MapGraph) -> Result:
-    """Lower a tensor program and map its sections; the result is that of the longest one, with all of them listed.
-
-    It is ``mapped`` when every section is; period and throughput are those of a whole sample, and the latency is that
-    of one sample that begins with an array without configuration. A time limit or an effort is shared by the different
-    sections. Costs the searches, and up to about two seconds of simulation for each section.
-    """
-    groups = alike(lower(dfg, arch, copies=MOST_COPIES).sections)
-    share = replace(
-        request,
-        time_limit=None if request.time_limit is None else request.time_limit / len(groups),
-        effort=None if request.effort is None else max(1, request.effort // len(groups)),
-    )
-    mapped: list[MappedSection] = []
-    for group in groups:
-        result = map_graph(share, group[0].dfg, arch)
-        item = MappedSection(section=group[0], result=result, count=len(group))
-        # Without this section there is no program: the others need not be searched.
-        if result.mapping is None:
-            return replace(result, sections=(*mapped, item))
-        mapped.append(replace(item, start=section_start(result.mapping, group[0])))
-    longest = max(mapped, key=lambda item: item.cycles).result
-    total = sum(item.cycles * item.count for item in mapped)
-    seconds = sum(item.result.seconds for item in mapped)
-    starts = [None if item.latency is None else item.latency * item.count for item in mapped]
-    alone = None if None in starts else sum(cycles for cycles in starts if cycles is not None)
-    metrics = {**longest.metrics, "period": total, "throughput": 1 / total if total else None, "latency": alone}
-    return replace(longest, seconds=seconds, metrics=metrics, sections=tuple(mapped), remarks=_remarks(mapped))
+def cut_program(dfg: Dfg, arch: Arch) -> TensorSections | None:
+    """Lower a tensor program and cut it into sections; None for a graph of units, which is mapped as it is."""
+    if not isinstance(dfg, TensorProgram):
+        return None
+    return TensorSections(groups=tuple(map(tuple, alike(lower(dfg, arch, copies=MOST_COPIES).sections))))
 
 
-def _remarks(mapped: list[MappedSection]) -> tuple[str, ...]:
+def _mapped_section(group: Sequence[Section], result: Result) -> MappedSection:
+    """Return what came of the first section of a group, with its cold start."""
+    start = None if result.mapping is None else section_start(result.mapping, group[0])
+    return MappedSection(section=group[0], result=result, count=len(group), start=start)
+
+
+def _remarks(mapped: Sequence[MappedSection]) -> tuple[str, ...]:
     """Return what the mapper has to say of the sections, each sentence once."""
     told = [item.result.mapping.provenance.get("remark") for item in mapped if item.result.mapping is not None]
     return tuple(dict.fromkeys(str(text) for text in told if text is not None))

@@ -1,7 +1,7 @@
 """What the operations of a tensor graph compute, in numpy: the one place where their meaning stands.
 
-A node's op and label name the operation, and ``Node.how`` holds its parameters as ``key=value;key=value``, where a
-value is a number or several with commas. Graphs of the front ends for PyTorch and ONNX say everything that is needed;
+A node's op and label name the operation, and its ``how`` holds the parameters as ``key=value;key=value``, where a value
+is a number or several with commas. Graphs of the front ends for PyTorch and ONNX say everything that is needed;
 the built-in networks have shapes only and cannot be run. Arithmetic is in single precision.
 
 ``transpose`` nodes move elements and compute nothing: ``reshape``, ``permute``, ``expand``, ``slice``, ``concat``,
@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 from gridloom.targets.dataflow.program.parameters import Parameters, Tensor, parameters_of
 
 
-def run_values(dfg: Dfg, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def run_values(dfg: TensorProgram, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the value of every node of a tensor graph, by its id.
 
     ``inputs`` are the values of the ``input`` nodes and ``weights`` those of the live-ins, both by node id. DfgError
@@ -36,7 +36,7 @@ def run_values(dfg: Dfg, inputs: Mapping[str, Tensor], weights: Mapping[str, Ten
 
 
 def node_value(
-    node: Node, operands: list[Tensor], inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]
+    node: TensorOperation, operands: list[Tensor], inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor]
 ) -> Tensor:
     """Return the value of one node, given those of its operands. DfgError where it has none."""
     where = f"node {node.id!r}"

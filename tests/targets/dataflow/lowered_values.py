@@ -12,18 +12,22 @@ from collections.abc import Mapping
 from math import prod
 
 import numpy as np
+from tests.targets.dataflow.tensor_values import node_value
 
-from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import DfgError
 from gridloom.targets.dataflow.lowering.lower import LoweredProgram
 from gridloom.targets.dataflow.lowering.stages import Stage, is_lookup, static_nodes
-from gridloom.targets.dataflow.program.costs import operands
+from gridloom.targets.dataflow.program.model import TensorOperation, TensorProgram
 from gridloom.targets.dataflow.program.parameters import Tensor
-from gridloom.targets.dataflow.program.values import node_value
 
 
 def run_lowered_program(
-    dfg: Dfg, lowered: LoweredProgram, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor], *, lanes: int
+    dfg: TensorProgram,
+    lowered: LoweredProgram,
+    inputs: Mapping[str, Tensor],
+    weights: Mapping[str, Tensor],
+    *,
+    lanes: int,
 ) -> dict[str, Tensor]:
     """Return the results of a lowered program by the ids of its outputs, section by section.
 
@@ -34,13 +38,15 @@ def run_lowered_program(
     for section in lowered.sections:
         for stage in section.stages:
             runner.run(stage, section.units[stage.id])
-    return {node.id: runner.outside(operands(dfg, node)[0], None) for node in dfg.nodes if node.op == "output"}
+    return {node.id: runner.outside(dfg.operands(node)[0], None) for node in dfg.nodes if node.op == "output"}
 
 
 class _Runner:
     """Runs stages one after the other; ``results`` has the last operation of each stage that is done."""
 
-    def __init__(self, dfg: Dfg, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor], lanes: int) -> None:
+    def __init__(
+        self, dfg: TensorProgram, inputs: Mapping[str, Tensor], weights: Mapping[str, Tensor], lanes: int
+    ) -> None:
         self.dfg, self.inputs, self.weights, self.lanes = dfg, inputs, weights, lanes
         self.static = static_nodes(dfg)
         self.results: dict[str, Tensor] = {}
@@ -52,7 +58,7 @@ class _Runner:
         local: dict[str, Tensor] = {}
         for name in stage.ops:
             node = self.dfg.node(name)
-            read = [self._operand(other, brought, local) for other in operands(self.dfg, node)]
+            read = [self._operand(other, brought, local) for other in self.dfg.operands(node)]
             if node.op == "gemm":
                 local[name] = self._product(node, stage, units, read)
             else:
@@ -61,11 +67,13 @@ class _Runner:
         self.results[last] = local[last]
         self.stages_of.setdefault(last, []).append(stage.id)
 
-    def _operand(self, node: Node, brought: set[str], local: dict[str, Tensor]) -> Tensor:
+    def _operand(self, node: TensorOperation, brought: set[str], local: dict[str, Tensor]) -> Tensor:
         """Return an operand: of the stage itself, from outside, or a view of one of those."""
         return local[node.id] if node.id in local else self.outside(node, brought, local)
 
-    def outside(self, node: Node, brought: set[str] | None, local: Mapping[str, Tensor] | None = None) -> Tensor:
+    def outside(
+        self, node: TensorOperation, brought: set[str] | None, local: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
         """Return a value from outside a stage. DfgError for one that is not among those that are brought to it."""
         local = local or {}
         if node.id in local:
@@ -79,7 +87,7 @@ class _Runner:
             raise DfgError("is read before it is computed", where=f"node {node.id!r}")
         if is_lookup(self.dfg, node, self.static):
             brought = None
-        read = [self.outside(other, brought, local) for other in operands(self.dfg, node)]
+        read = [self.outside(other, brought, local) for other in self.dfg.operands(node)]
         return node_value(node, read, self.inputs, self.weights)
 
     def _check(self, name: str, stages: list[str], brought: set[str] | None) -> None:
@@ -88,10 +96,10 @@ class _Runner:
         if missing is not None:
             raise DfgError(f"its stage reads {missing!r}, which none of its inputs brings", where=f"node {name!r}")
 
-    def _product(self, node: Node, stage: Stage, units: int, read: list[Tensor]) -> Tensor:
+    def _product(self, node: TensorOperation, stage: Stage, units: int, read: list[Tensor]) -> Tensor:
         """Return a product so far: the columns of this stage's part, each unit its own tiles of them."""
         left, right = read
-        if operands(self.dfg, node)[0].id in self.static:
+        if self.dfg.operands(node)[0].id in self.static:
             return node_value(node, read, self.inputs, self.weights)
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         rows, columns = left.shape[-2], right.shape[-1]
