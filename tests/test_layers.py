@@ -178,7 +178,7 @@ TALKS_TO_THE_USER = frozenset({"cli", "__main__", "targets.commands"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
-FINDS_A_COMPILER = {"frontend.c.llvm.driver"}
+FINDS_A_COMPILER = {"frontend.llvm.driver"}
 LOOKS_UP_MAPPERS = frozenset(
     {"search", "targets.learned", "flow", "explore", "testing", "studio", "cli", "targets.commands", "__init__"}
 )

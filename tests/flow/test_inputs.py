@@ -54,7 +54,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def clang_runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that clang was run for."""
-    from gridloom.frontend.c.llvm import reader
+    from gridloom.frontend.llvm import reader
 
     seen: list[Path] = []
     compile_to_ir = reader.compile_to_ir

@@ -23,10 +23,10 @@ from tests.fuzz.c_functions import stored
 
 from gridloom.errors import GridloomError
 from gridloom.flow.loops.loop_text import read_loop
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import find_loops
+from gridloom.frontend.analysis.loops import find_loops
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.ir import IrModule
+from gridloom.frontend.llvm.reader import read_module
 
 #: Loops in one file, for which clang and the linker run once.
 PART = 50

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from gridloom._version import __version__
 from gridloom.errors import MissingExtra, install_hint
-from gridloom.frontend.c.llvm.driver import find_compiler
 from gridloom.frontend.confinement import Sandbox, find_sandbox
+from gridloom.frontend.llvm.driver import find_compiler
 
 #: Tools of the system by what needs them; the first of several names that is found counts.
 TOOLS: Final = (

@@ -25,12 +25,12 @@ from gridloom.flow.loops.alternatives import map_best, rank_alternatives
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
+from gridloom.frontend.analysis.loops import find_loops
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import find_loops
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.ir import IrModule
+from gridloom.frontend.llvm.reader import read_module
 
 _CTYPES = {"int": ctypes.c_int32, "unsigned": ctypes.c_uint32, "int16_t": ctypes.c_int16, "uint8_t": ctypes.c_uint8}
 

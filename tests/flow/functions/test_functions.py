@@ -75,7 +75,9 @@ int windows(const int *restrict a, int n) {
   int best = 0;
   for (int i = 0; i < n; i++) {
     int s = 0;
+#pragma nounroll
     for (int y = 0; y < 3; y++)
+#pragma nounroll
       for (int x = 0; x < 3; x++) s += a[i * 8 + y * 32 + x * 2];
     best = s > best ? s : best;
   }

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.tools
 @pytest.fixture(autouse=True)
 def compiler() -> None:
     from gridloom.errors import MissingExtra
-    from gridloom.frontend.c.llvm.driver import find_compiler
+    from gridloom.frontend.llvm.driver import find_compiler
 
     pytest.importorskip("llvmlite")
     try:

@@ -25,8 +25,11 @@ void scale(int h, int w, const int *restrict a, const int *restrict b, int *rest
     for (int x = 0; x < w; x++) c[y * w + x] = a[y * w + x] * b[x];
 }
 void cube(const int *restrict a, int *restrict b) {
+#pragma nounroll
   for (int i = 0; i < 4; i++)
+#pragma nounroll
     for (int j = 0; j < 5; j++)
+#pragma nounroll
       for (int k = 0; k < 6; k++) b[30 * i + 6 * j + k] = a[30 * i + 6 * j + k] ^ (i + 2 * j);
 }
 void sums(const int *restrict a, int *restrict b) {

@@ -19,8 +19,8 @@ from gridloom.flow.functions.compile import compile_function
 from gridloom.flow.functions.native import Crash, NativeFunction, native_output
 from gridloom.frontend.c.function.host_calls import known
 from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.c.llvm.native_module import check_module, native_module
 from gridloom.frontend.confinement import FUNCTION_CALLS, IDLE_CALLS, PROGRAM_CALLS, Sandbox, find_sandbox
+from gridloom.frontend.llvm.native_module import check_module, native_module
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

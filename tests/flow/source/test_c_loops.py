@@ -11,8 +11,8 @@ import gridloom as gl
 from gridloom.dfg.model import Dfg
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.flow.source.comparison import SourceComparison
-from gridloom.frontend.c.llvm.ir import Value
 from gridloom.frontend.c.lower import InstructionLowering
+from gridloom.frontend.llvm.ir import Value
 from gridloom.frontend.loops.operations import Operand
 
 pytest.importorskip("llvmlite")

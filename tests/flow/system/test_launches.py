@@ -13,10 +13,11 @@ from gridloom.flow.system.build import array_sources, launchable, link_program, 
 from gridloom.flow.system.command import compile_function
 from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.host_access import host_access
-from gridloom.flow.system.ir_text import parse
 from gridloom.flow.system.plan import plan_launches
 from gridloom.frontend.c.function.program import read_program
-from gridloom.frontend.c.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.reader import read_module
+from gridloom.frontend.llvm.writer import write_module
 
 pytest.importorskip("llvmlite")
 
@@ -42,15 +43,15 @@ def compiled(source: Path):
 
 
 def test_ir_loses_what_it_promised(source: Path):
-    text = parse(compile_to_ir(source)).text()
+    text = write_module(read_module(compile_to_ir(source), str(source)), {}, bare=True)
     assert "define" in text and "@total(" in text
     for word in ("noalias", "readonly", "captures", "!dbg", "#dbg", "!tbaa", "memory(", "attributes"):
         assert word not in text
 
 
 def test_a_loop_is_launched_and_stays_for_the_core(compiled, source: Path):
-    plan = launchable(plan_launches(compiled, None), compile_to_ir(source))
-    sources = array_sources(plan, compile_to_ir(source), "int main(void) { return 0; }")
+    plan = launchable(plan_launches(compiled, None))
+    sources = array_sources(plan, "int main(void) { return 0; }")
     assert sources.ir.count("call i32 @gl_loop_0(") == 1
     assert "declare i32 @gl_loop_0(i32, " in sources.ir
     assert "define internal i32 @gl_trip_0(" in sources.ir
@@ -71,9 +72,8 @@ def test_the_rewritten_function_compiles_for_the_core(compiled, source: Path):
     if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("GCC for RISC-V is not installed")
     arguments = read_arguments(compiled.signature, {"n": 40, "k": 3}, 1)
-    ir = compile_to_ir(source)
-    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
-    assert len(link_program(array_sources(plan, ir, main_text(compiled, arguments)), source)) > 1000
+    plan = launchable(plan_launches(compiled, arguments, always=True))
+    assert len(link_program(array_sources(plan, main_text(compiled, arguments)), source)) > 1000
 
 
 SHORT = """
@@ -117,11 +117,10 @@ def test_unrolling_can_be_said(short: Path):
 
 def test_the_core_waits_for_a_launch_only_where_it_needs_its_end(compiled, short: Path, source: Path):
     """`total` returns a sum and reads y; `weigh` leaves all to the array, so that the core goes on."""
-    awaited = array_sources(launchable(plan_launches(compiled, None), compile_to_ir(source)), compile_to_ir(source), "")
+    awaited = array_sources(launchable(plan_launches(compiled, None)), "")
     assert "gl_idle()" in awaited.c_files["loops.c"].split("gl_go();")[1]
     other = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
-    ir = compile_to_ir(short, unrolled=True)
-    free = array_sources(launchable(plan_launches(other, None), ir), ir, "")
+    free = array_sources(launchable(plan_launches(other, None)), "")
     assert "gl_idle()" not in free.c_files["loops.c"].split("gl_go();")[1]
 
 
@@ -167,15 +166,14 @@ def test_the_core_sees_what_launches_left_before_it_loads_a_live_in(tmp_path: Pa
     path = tmp_path / "rounds.c"
     path.write_text(ROUNDS)
     compiled = compile_for_system(path, "rounds", "mesh:4x4", unroll="none", seed=1, effort=2000)
-    ir = compile_to_ir(path)
-    plan = launchable(plan_launches(compiled, None, always=True), ir)
-    block = array_sources(plan, ir, "").ir.split("\ngl.pre.1:")[1].split("\n\n")[0]
+    plan = launchable(plan_launches(compiled, None, always=True))
+    block = array_sources(plan, "").ir.split("\ngl.pre.1:")[1].split("\n\n")[0]
     assert block.index("call void @gl_sync()") < block.index(" = load ") < block.index("@gl_loop_1(")
 
 
 def test_an_image_is_asked_for_before_arrays_are_placed(compiled, source: Path):
-    plan = launchable(plan_launches(compiled, None), compile_to_ir(source))
-    text = array_sources(plan, compile_to_ir(source), "").c_files["loops.c"]
+    plan = launchable(plan_launches(compiled, None))
+    text = array_sources(plan, "").c_files["loops.c"]
     assert text.index("gl_request(&image_0)") < text.index("gl_ready()") < text.index("gl_bind(")
 
 
@@ -187,8 +185,7 @@ void strides(const int *restrict x, int *restrict y, int n, int s) {
 }
 """)
     compiled = compile_for_system(path, "strides", "mesh:4x4", seed=1, effort=2000)
-    ir = compile_to_ir(path)
-    sources = array_sources(launchable(plan_launches(compiled, None, always=True), ir), ir, "")
+    sources = array_sources(launchable(plan_launches(compiled, None, always=True)), "")
     assert "int gl_loop_0(uint32_t n, uint32_t a0, uint32_t a1) {" in sources.c_files["loops.c"]
     assert "const uint32_t t0 = 4;" in sources.c_files["loops.c"]
     assert "const uint32_t t1 = 8;" in sources.c_files["loops.c"]

@@ -13,10 +13,10 @@ from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import _variant
-from gridloom.flow.system.jam_ir import OUTER, TURNS, jam_nests
 from gridloom.frontend.c.function.program import program_of
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.reader import read_module
+from gridloom.frontend.passes.jam_nest import OUTER, TURNS, jam_nests
 
 pytest.importorskip("llvmlite")
 

@@ -8,8 +8,8 @@ import pytest
 
 import gridloom as gl
 from gridloom.flow.system.plan import core_cycles, launched_singly
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.reader import read_module
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

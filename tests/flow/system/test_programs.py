@@ -14,7 +14,6 @@ from gridloom.flow.system.build import Sources, array_sources, launchable, link_
 from gridloom.flow.system.command import compile_function, run_function
 from gridloom.flow.system.plan import plan_launches
 from gridloom.flow.system.run import _differences, ending
-from gridloom.frontend.c.llvm.driver import compile_to_ir
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 
 pytest.importorskip("pythondata_cpu_vexriscv")
@@ -83,10 +82,8 @@ BOUND = 20_000 + 65_536
 def program(compiled) -> tuple[Path, Sources]:
     """The simulation and the program of the function."""
     arguments = read_arguments(compiled.signature, {"n": 900, "k": 5}, 1)
-    path = Path(compiled.program.file)
-    ir = compile_to_ir(path)
-    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
-    return soc_program(plan.system), array_sources(plan, ir, main_text(compiled, arguments))
+    plan = launchable(plan_launches(compiled, arguments, always=True))
+    return soc_program(plan.system), array_sources(plan, main_text(compiled, arguments))
 
 
 def ended(program: tuple[Path, Sources], faults: Faults) -> str:
@@ -146,9 +143,8 @@ def test_the_core_reads_no_stale_line_before_a_launch(tmp_path: Path):
     path.write_text(ROUNDS)
     compiled = compile_function(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
     arguments = read_arguments(compiled.signature, {"n": 400}, 3)
-    ir = compile_to_ir(path)
-    plan = launchable(plan_launches(compiled, arguments, always=True), ir)
-    sources = array_sources(plan, ir, main_text(compiled, arguments))
+    plan = launchable(plan_launches(compiled, arguments, always=True))
+    sources = array_sources(plan, main_text(compiled, arguments))
     simulation = soc_program(plan.system)
     left = run_soc(simulation, link_program(sources, path))
     assert _differences(compiled, arguments, left) == []

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gridloom.flow.functions.compile import CompiledLoop, finish_function
+from gridloom.flow.functions.compile import SEARCHED, CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
-from gridloom.flow.system.compile import SEARCHED, compile_for_system
-from gridloom.flow.system.scan_ir import LEAST, SCAN, TRIED, insert_scans
+from gridloom.flow.system.compile import compile_for_system
 from gridloom.frontend.c.function.program import program_of
 from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.reader import read_module
+from gridloom.frontend.passes.scan import LEAST, SCAN, TRIED, insert_scans
 
 pytest.importorskip("llvmlite")
 

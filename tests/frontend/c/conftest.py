@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridloom.errors import MissingExtra
-from gridloom.frontend.c.llvm.driver import find_compiler
+from gridloom.frontend.llvm.driver import find_compiler
 
 
 def _missing() -> str | None:

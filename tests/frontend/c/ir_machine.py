@@ -16,8 +16,8 @@ import numpy as np
 from gridloom.dfg.interpreter import Interpreter, Stimulus
 from gridloom.frontend.c.arrays import initial_bytes
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Constant, Function, Global, GlobalAddress, Instruction, IrModule, IrParameter
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.llvm.ir import Constant, Function, Global, GlobalAddress, Instruction, IrModule, IrParameter
+from gridloom.frontend.llvm.layout import DataLayout
 
 MAX_STEPS = 2_000_000
 #: What streams bring for an element that the loop does not touch.

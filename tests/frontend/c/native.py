@@ -12,9 +12,9 @@ from tests.frontend.c.ir_machine import Machine, Memory, pattern, wrap
 
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.frontend import COptions, pick
-from gridloom.frontend.c.llvm.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
-from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import SEMANTICS, compile_to_ir, find_compiler, run_compiler
+from gridloom.frontend.llvm.ir import IrModule
+from gridloom.frontend.llvm.reader import read_module
 
 _CTYPES = {"i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "float": ctypes.c_float,
            "i1": ctypes.c_bool, "i64": ctypes.c_int64}  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c import load
-from gridloom.frontend.c.llvm import driver
+from gridloom.frontend.llvm import driver
 
 pytestmark = pytest.mark.tools
 

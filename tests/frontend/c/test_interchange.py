@@ -11,8 +11,10 @@ import gridloom as gl
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.flow.functions import files
-from gridloom.flow.functions.compile import compile_function
+from gridloom.flow.functions.compile import Compiled, compile_program
 from gridloom.frontend.c import COptions, load
+from gridloom.frontend.c.function.program import read_program
+from gridloom.frontend.c.function.signature import read_signature
 from gridloom.frontend.c.nest.crossing import _solvable
 
 pytest.importorskip("llvmlite")
@@ -134,9 +136,15 @@ def data(parameters: dict[str, object]) -> dict[str, object]:
     return found
 
 
+def compiled_as_written(source: Path, name: str, *, every: bool = False) -> Compiled:
+    """The function with its short loops, which would be unrolled."""
+    program, signature = read_program(source, name), read_signature(source, name)
+    return compile_program(program, signature, "torus:4x4", path=source, effort=5000, every=every)
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_exchanged_loops_compute_what_the_nest_computes(source: Path, name: str) -> None:
-    compiled = compile_function(f"{source}:{name}", "torus:4x4", effort=5000, every=True)
+    compiled = compiled_as_written(source, name, every=True)
     given = data(TAKEN[name])
     given = {key: value.reshape(12, 12) if name in ("columns", "above") and key == "a" else value
              for key, value in given.items()}  # fmt: skip
@@ -176,18 +184,18 @@ def test_unroll_auto_tries_the_exchanged_nest(source: Path) -> None:
 
 
 def test_the_exchanged_nest_is_taken_only_where_it_is_faster(source: Path) -> None:
-    faster = gl.compile(f"{source}:polynomial", "torus:4x4", effort=5000)
+    faster = compiled_as_written(source, "polynomial")
     assert [loop.plan.interchange is not None for loop in faster.loops] == [True, False, False]
     assert faster.loops[0].text == "line 7, exchanged with line 9: II 1, 10 nodes"
     run = faster.run(**data(TAKEN["polynomial"]))
     row = run.loops["polynomial_7_exchanged"]
     assert (row.launches, row.iterations, run.native.equal) == (5, 150, True)
-    same = gl.compile(f"{source}:down", "torus:4x4", effort=5000)
+    same = compiled_as_written(source, "down")
     assert [loop.plan.interchange for loop in same.loops if loop.plan.interchange] == []
 
 
 def test_a_saved_function_keeps_its_exchanged_loops(source: Path, tmp_path: Path) -> None:
-    compiled = gl.compile(f"{source}:polynomial", "torus:4x4", effort=5000)
+    compiled = compiled_as_written(source, "polynomial")
     path = tmp_path / "saved.json"
     path.write_text(files.dumps(compiled))
     again = files.load(path, source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridloom.errors import MissingExtra
-from gridloom.frontend.c.llvm.driver import find_compiler
+from gridloom.frontend.llvm.driver import find_compiler
 
 
 @pytest.fixture(autouse=True, scope="session")

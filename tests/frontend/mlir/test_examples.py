@@ -13,7 +13,7 @@ from tests.frontend.mlir.data import EXAMPLES, arguments, sizes
 
 from gridloom.frontend.c import LoopReport, describe
 from gridloom.frontend.c.frontend import COptions, pick
-from gridloom.frontend.c.llvm.reader import module_of, read_module
+from gridloom.frontend.llvm.reader import module_of, read_module
 from gridloom.frontend.mlir import compile_to_ir
 from gridloom.frontend.mlir.jit import execute
 from gridloom.frontend.mlir.source_text import functions_of, modernise_text
@@ -61,7 +61,7 @@ def check(stem: str, seed: int) -> int:
 def _rows(path: Path, function: str, singles: bool) -> list[LoopReport]:
     if not singles:
         return list(loops(path))
-    from gridloom.frontend.c.loops import find_loops
+    from gridloom.frontend.analysis.loops import find_loops
 
     found = enumerate(find_loops(module := module_of(path, function, singles=True), module.functions[function]))
     return [

@@ -18,7 +18,13 @@ from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, plan_controller, read_program
+from gridloom.frontend.c.function.program import (
+    FunctionProgram,
+    LoopPlan,
+    plan_as_written,
+    plan_controller,
+    read_program,
+)
 from gridloom.frontend.c.function.signature import Signature, read_signature
 from gridloom.frontend.loops.source_name import split
 from gridloom.limits import deadline, reading_seconds
@@ -35,6 +41,10 @@ if TYPE_CHECKING:
 #: Seconds and moves of search for each loop where the caller sets no limit: whichever ends first.
 DEFAULT_TIME_LIMIT = 20.0
 DEFAULT_EFFORT = 50_000
+#: Why the host runs the last iterations of a jammed nest, and the ends of a search.
+LEFT_OVER = "it runs what is left over of a nest that is launched by several"
+SEARCHED = "it begins or ends a search that is launched"
+LEFT_TO_HOST = (LEFT_OVER, SEARCHED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,9 +193,37 @@ def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[Compi
     path, function = _parse(str(source))
     # Reading the program checks what the file includes, so that it comes first.
     with deadline(reading_seconds(options.get("time_limit")), "reading the source"):
-        program = read_program(path, function)
+        unrolled, plain = (read_program(path, function, unrolled=choice) for choice in (True, False))
         signature = read_signature(path, function)
-    return compile_program(program, signature, arch, path=path, **options)
+
+    def compile_form(program: FunctionProgram) -> Compiled:
+        return compile_program(program, signature, arch, path=path, **options)
+
+    return choose_form(unrolled, plain, compile_form, compile_form)
+
+
+def choose_form(
+    unrolled: FunctionProgram, plain: FunctionProgram, compiled: Callable[[FunctionProgram], Compiled],
+    otherwise: Callable[[FunctionProgram], Compiled],
+) -> Compiled:  # fmt: skip
+    """The function with short inner loops unrolled, or as written: what leaves fewer innermost loops to the host.
+
+    In doubt it is unrolled: one launch does what each iteration of the outer loop was a launch for. ``otherwise``
+    compiles the function as written.
+    """
+    if len(unrolled.loops) == len(plain.loops):
+        return otherwise(plain)
+    first = compiled(unrolled)
+    if not loops_on_host(first):
+        return first
+    second = otherwise(plain)
+    return second if loops_on_host(second) < loops_on_host(first) else first
+
+
+def loops_on_host(compiled: Compiled) -> int:
+    """Innermost loops that stay on the host, but for those that a rewriting leaves to it."""
+    inner = (loop for loop in compiled.loops if not loop.plan.loop.children)
+    return sum(loop.mapping is None and loop.plan.reason not in LEFT_TO_HOST for loop in inner)
 
 
 def compile_program(
@@ -203,11 +241,11 @@ def compile_program(
     array = read_arch(arch)
     if array.style == "elastic":
         raise OptionError(f"array {array.name!r} is elastic; functions need a static or modulo-scheduled array")
-    request = _request(array, options)
+    request = mapping_request(array, options)
     told, every = options.get("told"), options.get("every", False)
     loops = []
     for plan in program.loops:
-        mapped = _mapped(plan, array, request)
+        mapped = map_loop(plan, array, request, program.file)
         loops += [*_jammed(plan, mapped, array, request, every), mapped]
     # Whether to exchange two loops depends on what the inner one reaches without that.
     for k in reversed(range(len(loops))):
@@ -218,7 +256,7 @@ def compile_program(
     return finish_function(program, signature, array, loops, path)
 
 
-def _request(arch: Arch, options: CompileOptions) -> Request:
+def mapping_request(arch: Arch, options: CompileOptions) -> Request:
     """How each loop is mapped; where the caller sets no limit, both time and effort end a search."""
     limit, effort = options.get("time_limit"), options.get("effort")
     if limit is None and effort is None:
@@ -264,11 +302,23 @@ def _parse(text: str) -> tuple[Path, str]:
     return path, function
 
 
-def _mapped(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
-    """A loop on the array, or the reason why it stays on the host."""
+def map_loop(plan: LoopPlan, arch: Arch, request: Request, file: str) -> CompiledLoop:
+    """A loop on the array, or the reason why it stays on the host.
+
+    A graph that has no mapping does not hide one that has: the loop as written is tried where the reduced one fails.
+    """
     if plan.graph is None:
         return CompiledLoop(plan=plan, reason=plan.reason)
-    if memory_of(arch) != "arrays":
+    found = _searched(plan, arch, request)
+    other = plan_as_written(plan, file) if found.mapping is None else None
+    second = found if other is None else _searched(other, arch, request)
+    return found if second.mapping is None else second
+
+
+def _searched(plan: LoopPlan, arch: Arch, request: Request) -> CompiledLoop:
+    """The graph of a plan on the array, or why it has no mapping."""
+    assert plan.graph is not None
+    if memory_of(arch) != "arrays" and not plan.graph.streams:
         return CompiledLoop(plan=plan, reason=f"array {arch.name} has no memory units")
     try:
         result = map_graph(request, fit_graph(plan.graph.dfg, arch), arch)
@@ -288,7 +338,7 @@ def _jammed(plan: LoopPlan, mapped: CompiledLoop, arch: Arch, request: Request, 
     least, _, best = min(rates, key=lambda rate: rate[:2], default=(mapped.ii, 1, plan))
     if best is plan or (least >= mapped.ii and not every):
         return []
-    found = _mapped(best, arch, request)
+    found = _searched(best, arch, request)
     return [found] if found.ii is not None and (found.ii / best.jam < mapped.ii or every) else []
 
 
@@ -312,7 +362,7 @@ def _exchanged(
         rate = float("inf")
     if bound is None or bound.missing or bound.total > rate or (bound.total == rate and not is_longer):
         return []
-    found = _mapped(other, arch, request)
+    found = _searched(other, arch, request)
     return [found] if found.ii is not None and (found.ii < rate or (is_longer and found.ii == rate)) else []
 
 

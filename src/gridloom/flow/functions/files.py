@@ -15,7 +15,7 @@ from gridloom.errors import MappingError, OptionError
 from gridloom.flow.confirmation import illegalities
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finish_function
 from gridloom.flow.functions.mlir import MlirFunction
-from gridloom.frontend.c.function.program import LoopPlan, read_program
+from gridloom.frontend.c.function.program import LoopPlan, plan_as_written, read_program
 from gridloom.frontend.c.function.signature import read_signature
 from gridloom.mapping import json_format
 from gridloom.mapping.mii import mii
@@ -34,12 +34,14 @@ def dumps(compiled: Compiled) -> str:
         "source": str(Path(compiled.program.file).resolve()),
         "function": compiled.name,
         **({"f64": "f32"} if getattr(compiled.native, "singles", False) else {}),
+        **({"unrolled": True} if compiled.program.unrolled else {}),
         "loops": [
             {
                 "name": loop.plan.name,
                 "line": loop.plan.line,
                 **({"jam": loop.plan.jam} if loop.plan.jam > 1 else {}),
                 **({"exchanged": True} if loop.plan.interchange is not None else {}),
+                **({} if loop.plan.reduced else {"reduced": False}),
                 "reason": loop.reason,
                 "mapping": None if loop.mapping is None else json.loads(json_format.dumps(loop.mapping)),
             }
@@ -76,7 +78,7 @@ def load(path: Path, source: Path | None = None) -> Compiled:
         judge = MlirFunction(f"{source}:{record['function']}" + (",f64=f32" if record.get("f64") == "f32" else ""))
         program, signature = judge.program(), judge.signature()
     else:
-        program = read_program(source, record["function"])
+        program = read_program(source, record["function"], unrolled=record.get("unrolled") is True)
         signature = read_signature(source, record["function"])
     rows = record["loops"]
     plain = [row for row in rows if row.get("jam", 1) == 1 and not row.get("exchanged")]
@@ -87,7 +89,7 @@ def load(path: Path, source: Path | None = None) -> Compiled:
     plans = {plan.name: plan for loop in program.loops for plan in loop.variants}
     if lost := [row["name"] for row in rows if row["name"] not in plans]:
         raise MappingError(f"has a loop {lost[0]!r}, which {source} has not now; compile it again", where=str(path))
-    loops = [_loop(path, plans[row["name"]], row) for row in rows]
+    loops = [_loop(path, plans[row["name"]], row, program.file) for row in rows]
     archs = [loop.mapping.arch for loop in loops if loop.mapping is not None]
     if not archs:
         raise MappingError("has no mapping; compile the function again", where=str(path))
@@ -119,12 +121,14 @@ def _record(path: Path) -> dict[str, Any]:
     return record
 
 
-def _loop(path: Path, plan: LoopPlan, row: dict[str, Any]) -> CompiledLoop:
+def _loop(path: Path, plan: LoopPlan, row: dict[str, Any], file: str) -> CompiledLoop:
     """A loop with the mapping of the file, checked."""
     if row["mapping"] is None:
         return CompiledLoop(plan=plan, reason=str(row["reason"]))
     mapping = json_format.loads(json.dumps(row["mapping"]))
     where = f"{path}: loop {plan.name}"
+    if row.get("reduced") is False:
+        plan = plan_as_written(plan, file) or plan
     if plan.graph is None or mapping.dfg != _fitted(plan, mapping.arch):
         raise MappingError("is mapped from another source than there is now; compile the function again", where=where)
     found = illegalities(mapping)

@@ -13,7 +13,7 @@ from gridloom.flow.functions.data import Arguments
 from gridloom.flow.functions.native import NativeOutcome
 from gridloom.frontend.c.function.program import FunctionProgram, program_of
 from gridloom.frontend.c.function.signature import CType, FunctionParameter, Signature
-from gridloom.frontend.c.llvm.reader import module_of
+from gridloom.frontend.llvm.reader import module_of
 from gridloom.frontend.loops.spec import parse
 from gridloom.frontend.mlir.compile import parameters_of, result_of
 from gridloom.frontend.mlir.jit import execute

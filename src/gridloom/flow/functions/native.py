@@ -27,9 +27,6 @@ from gridloom.flow.functions.data import Arguments
 from gridloom.frontend.c.function.host import global_key
 from gridloom.frontend.c.function.host_calls import known
 from gridloom.frontend.c.function.signature import CType, Signature
-from gridloom.frontend.c.llvm.driver import MAX_MEMORY as COMPILER_MEMORY
-from gridloom.frontend.c.llvm.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
-from gridloom.frontend.c.llvm.native_module import native_module
 from gridloom.frontend.confinement import (
     CPU_SECONDS,
     FUNCTION_CALLS,
@@ -41,6 +38,9 @@ from gridloom.frontend.confinement import (
     find_sandbox,
     stop,
 )
+from gridloom.frontend.llvm.driver import MAX_MEMORY as COMPILER_MEMORY
+from gridloom.frontend.llvm.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
+from gridloom.frontend.llvm.native_module import native_module
 
 #: Seconds that the compiled function may run.
 TIME_LIMIT: Final = 20.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gridloom.emit.report.source_listing import SourceListing
     from gridloom.flow.source.c_loops import CReference
     from gridloom.frontend.c import CLoop, COptions
-    from gridloom.frontend.c.llvm.ir import IrModule
+    from gridloom.frontend.llvm.ir import IrModule
     from gridloom.frontend.python.kernel import PythonKernel
 
 _MOST_LINES = 400

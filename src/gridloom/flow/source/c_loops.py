@@ -29,15 +29,15 @@ from gridloom.flow.functions.launching.launches import (
 )
 from gridloom.flow.source.arguments import draw
 from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, SourceComparison
+from gridloom.frontend.analysis.loops import find_loops
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.host import Host
 from gridloom.frontend.c.function.host_code import LoopVariant, Mark, host_code
 from gridloom.frontend.c.function.memory import Memory
 from gridloom.frontend.c.function.program import LoopPlan, reached_functions
-from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, Value
-from gridloom.frontend.c.loops import find_loops
 from gridloom.frontend.c.nest.interchange import interchange_nest
 from gridloom.frontend.c.region import leaves_early
+from gridloom.frontend.llvm.ir import Constant, Function, Instruction, IrModule, Value
 from gridloom.sim.windows import ArrayWindow, WindowRun
 
 #: What a load brings whose index is outside its window; nothing may depend on it.

@@ -3,9 +3,8 @@
 ``compile``     a function's loops on the array, with short inner loops unrolled where that helps
 ``streams``     loops for arrays without memory units
 ``plan``        which loops of a compiled function are launched, on which hardware, with which images
-``ir_text``     LLVM IR as text that can be changed
 ``trip_counts`` how many iterations a counted loop will run, as IR
-``launch_ir``   launches put into the IR of a function
+``launch_calls`` launches put into the IR of a function
 ``launch_c``    the C of each loop on the array
 ``host_access`` what the core touches between launches, which decides when data moves
 ``build``       the program for the core: IR, driver and main become one binary

@@ -19,15 +19,16 @@ from gridloom.errors import MissingExtra, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments
 from gridloom.flow.system.host_access import host_access, roots
-from gridloom.flow.system.ir_text import ModuleText, parse
 from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
-from gridloom.flow.system.launch_ir import LaunchSite, insert_launches, lead_through_end, value_types
+from gridloom.flow.system.launch_calls import LaunchSite, insert_launches, lead_through_end
 from gridloom.flow.system.plan import SystemPlan, left_over
 from gridloom.flow.system.trip_counts import trip_count
 from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.c.llvm.driver import find_compiler, run_compiler
-from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.llvm.driver import find_compiler, run_compiler
+from gridloom.frontend.llvm.ir import Function, Instruction
+from gridloom.frontend.llvm.layout import DataLayout
+from gridloom.frontend.llvm.reader import read_module
+from gridloom.frontend.llvm.writer import copy_function, make, write_module
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.system.header import header_text, software_text
 
@@ -47,44 +48,44 @@ class Sources:
     libc: bool = False
 
 
-def array_sources(plan: SystemPlan, ir: str, main: str | None) -> Sources:
+def array_sources(plan: SystemPlan, main: str | None) -> Sources:
     """The program with launches. SourceError where a launch cannot be put into the IR."""
-    module = parse(ir)
+    program = plan.compiled.program
     counts: list[str] = []
     declared = ["declare void @gl_enter()", "declare void @gl_leave()", "declare void @gl_end()",
                 "declare void @gl_sync()",
                 "declare void @gl_buffer(ptr, i32)", "declare void @gl_drop(ptr)",
                 "@gl_out = external global [0 x i32]"]  # fmt: skip
-    by_function: dict[str, list[LaunchSite]] = {}
+    by_function: dict[str, list[LaunchSite]] = {plan.compiled.name: []}
     for loop in plan.loops:
-        function = loop.plan.loop.function
-        types, text = value_types(function), module.functions[function.name]
         trip = None
         if loop.plan.pieces is None:
-            trip = trip_count(loop.plan, text, f"gl_trip_{loop.number}", types)
+            trip = trip_count(loop.plan, f"gl_trip_{loop.number}")
             counts.append(trip.text)
         site = LaunchSite(loop.number, loop.plan, trip, _local(plan.compiled, loop))
         declared.append(site.declared)
-        by_function.setdefault(function.name, []).append(site)
-    functions = {f.name: f for f in plan.compiled.program.functions}
+        by_function.setdefault(loop.plan.loop.function.name, []).append(site)
+    changed = {name: copy_function(program.module.functions[name]) for name in by_function}
     for k, rest in enumerate(left_over(plan.compiled)):
-        if rest.loop.function.name in by_function:
-            lead_through_end(module.functions[rest.loop.function.name], rest, k)
+        if by_function.get(rest.loop.function.name):
+            lead_through_end(changed[rest.loop.function.name][0], rest, k)
     for name, sites in by_function.items():
-        insert_launches(module.functions[name], sites, value_types(functions[name]))
-    _measured(module, plan.compiled.name)
-    module.before += declared
-    module.after += [*counts, _registering(plan.compiled)]
+        if sites:
+            insert_launches(changed[name][0], sites, changed[name][1])
+    _measure(changed[plan.compiled.name][0])
+    functions = {name: function for name, (function, _) in changed.items()}
+    ir = write_module(program.module, functions, bare=True, declared=declared,
+                      more=[*counts, _registering(plan.compiled)])  # fmt: skip
     spills = max(loop.image.spill_words for loop in plan.loops)
     outs = max(2 * len(loop.plan.left) + 2 for loop in plan.loops)
     header = header_text(plan.system, spill_words=spills, outs=outs) + "void gl_register_globals(void);\n"
     # Loops lie behind the function that launches them, so that both have places of their own in the core's small cache.
     files = {"gridloom.h": header, "loops.c": loops_c(plan.loops, plan.compiled.name),
              "gridloom.c": software_text("gridloom.c")}  # fmt: skip
-    return Sources(_visible(module.text()), files | ({"main.c": main} if main else {}), True, main is None)
+    return Sources(ir, files | ({"main.c": main} if main else {}), True, main is None)
 
 
-def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
+def launchable(plan: SystemPlan) -> SystemPlan:
     """The plan without loops whose launch cannot be put into the IR or into C; each is named with the reason.
 
     SourceError where no loop is left.
@@ -94,7 +95,7 @@ def launchable(plan: SystemPlan, ir: str) -> SystemPlan:
     for loop in plan.loops:
         try:
             alone = replace(plan, loops=(loop,))
-            array_sources(alone, ir, "")
+            array_sources(alone, "")
         except SourceError as error:
             reasons.append(f"{loop.plan.name}: {error.message}")
         else:
@@ -119,27 +120,22 @@ def with_access(loops: Sequence[LaunchedLoop], rest: Sequence[LoopPlan] = ()) ->
 
 
 def core_sources(compiled: Compiled, ir: str, main: str | None) -> Sources:
-    """The program for the core alone, from the same IR."""
-    module = parse(ir)
-    _measured(module, compiled.name)
-    module.before += ["declare void @gl_enter()", "declare void @gl_leave()"]
-    return Sources(_visible(module.text()), {"main.c": main} if main else {}, False, main is None)
+    """The program for the core alone, from some IR."""
+    module = read_module(ir, compiled.program.file)
+    _measure(module.functions[compiled.name])
+    declared = ["declare void @gl_enter()", "declare void @gl_leave()"]
+    text = write_module(module, {}, bare=True, declared=declared)
+    return Sources(text, {"main.c": main} if main else {}, False, main is None)
 
 
-def _visible(text: str) -> str:
-    """Variables of the file can be named by main, and are not removed."""
-    return text.replace("= internal global", "= global").replace("= internal unnamed_addr global", "= global")
-
-
-def _measured(module: ModuleText, name: str) -> None:
+def _measure(function: Function) -> None:
     """Count the cycles from the function's first to its last instruction."""
-    function = module.functions[name]
-    first = next(iter(function.blocks.values()))
-    place = next((k for k, line in enumerate(first.lines) if " = alloca " not in line), 0)
-    first.lines.insert(place, "  call void @gl_enter()")
+    first = function.blocks[function.entry].instructions
+    place = next((k for k, item in enumerate(first) if item.opcode != "alloca"), 0)
+    first.insert(place, make("", function.entry, "call", "void", callee="gl_enter"))
     for block in function.blocks.values():
-        if block.lines[-1].lstrip().startswith("ret "):
-            block.lines.insert(-1, "  call void @gl_leave()")
+        if block.terminator.opcode == "ret":
+            block.instructions.insert(-1, make("", block.name, "call", "void", callee="gl_leave"))
 
 
 def _local(compiled: Compiled, loop: LaunchedLoop) -> tuple[tuple[Instruction, int], ...]:

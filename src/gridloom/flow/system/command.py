@@ -11,12 +11,12 @@ from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.functions.native import native_output
 from gridloom.flow.system.build import array_sources, core_sources, launchable, link_program, main_text
-from gridloom.flow.system.compile import compile_for_system, core_ir, program_ir
+from gridloom.flow.system.compile import compile_for_system, core_ir
 from gridloom.flow.system.plan import SystemPlan, plan_launches
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.ir import IrModule
+from gridloom.frontend.llvm.reader import read_module
 from gridloom.frontend.loops.source_name import split
 from gridloom.hardware.system.header import software_text
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
@@ -55,29 +55,28 @@ def run_function(
 ) -> tuple[SystemRun | None, dict[str, str]]:  # fmt: skip
     """Run a function or a whole program, where that is asked for; and the texts of its files, where those are."""
     path = Path(compiled.program.file)
-    ir = program_ir(compiled.program)
     has_main = "main" in compiled.program.module.functions
     if not has_main and not given and seed is None and compiled.signature.parameters:
         raise OptionError(f"{compiled.name} has parameters: give --args, --data or --random")
     arguments = None if has_main else read_arguments(compiled.signature, given, seed)
     texts: dict[str, str] = {}
-    plan = launchable(plan_launches(compiled, arguments, always=always), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=always))
     if files:
         main = None if arguments is None else main_text(compiled, arguments)
-        sources = array_sources(plan, ir, main)
+        sources = array_sources(plan, main)
         texts = {**system_files(plan.system), **sources.c_files, "function.ll": sources.ir}
         texts |= {name: software_text(name) for name in ("support.c", "start.S", "memory.ld")}
     if not run:
         return None, texts
     if has_main:
-        return _run_program(plan, ir, path, faults), texts
+        return _run_program(plan, path, faults), texts
     return run_function_on_system(compiled, given, seed=seed, always=always, faults=faults), texts
 
 
-def _run_program(plan: SystemPlan, ir: str, path: Path, faults: Faults | None) -> SystemRun:
+def _run_program(plan: SystemPlan, path: Path, faults: Faults | None) -> SystemRun:
     """Run a program with its own main, with the array and without, and compare what it prints with native code."""
     simulation = soc_program(plan.system)
-    shown = run_soc(simulation, link_program(array_sources(plan, ir, None), path), faults=faults)
+    shown = run_soc(simulation, link_program(array_sources(plan, None), path), faults=faults)
     if shown.status is None or (shown.status == 3 and "gridloom: " in shown.output):
         raise SimulationError(ending(shown), where=str(path))
     alone = {name: run_soc(simulation, link_program(core_sources(plan.compiled, text, None), path))

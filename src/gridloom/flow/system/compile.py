@@ -10,16 +10,23 @@ from typing import Final, Unpack
 
 from gridloom.archs.model import Arch
 from gridloom.errors import OptionError
-from gridloom.flow.functions.compile import Compiled, CompileOptions, compile_program
+from gridloom.flow.functions.compile import (
+    LEFT_OVER,
+    SEARCHED,
+    Compiled,
+    CompileOptions,
+    choose_form,
+    compile_program,
+)
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
-from gridloom.flow.system.jam_ir import INNER, OUTER, jam_nests
-from gridloom.flow.system.plan import LEFT_OVER, launched_singly
-from gridloom.flow.system.scan_ir import SCAN, TRY, insert_scans
+from gridloom.flow.system.plan import launched_singly
 from gridloom.flow.system.streams import compile_streams
 from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
 from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.reader import read_module
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.reader import read_module
+from gridloom.frontend.passes.jam_nest import INNER, OUTER, jam_nests
+from gridloom.frontend.passes.scan import SCAN, TRY, insert_scans
 
 #: What becomes of short inner loops with a constant number of iterations.
 UNROLL: Final = ("auto", "short", "none")
@@ -27,8 +34,6 @@ UNROLL: Final = ("auto", "short", "none")
 
 #: Outer iterations that one launch may do, the best first. With 1 the nest itself is to be launched.
 JAM_FACTORS: Final = (4, 2, 1)
-#: Why the core runs the ends of a search.
-SEARCHED: Final = "it begins or ends a search that is launched"
 
 
 def compile_for_system(
@@ -47,13 +52,10 @@ def compile_for_system(
     if unroll != "auto":
         return _compiled(read_program(path, function, unrolled=unroll == "short"), function, path, array, options)
     unrolled, plain = (read_program(path, function, unrolled=choice) for choice in (True, False))
-    if len(unrolled.loops) == len(plain.loops):
-        return _rewritten(plain, function, path, array, options)
-    first = _compiled(unrolled, function, path, array, options)
-    if not _on_core(first):
-        return first
-    second = _rewritten(plain, function, path, array, options)
-    return second if _on_core(second) < _on_core(first) else first
+    return choose_form(
+        unrolled, plain, lambda program: _compiled(program, function, path, array, options),
+        lambda program: _rewritten(program, function, path, array, options),
+    )  # fmt: skip
 
 
 def program_ir(program: FunctionProgram) -> str:
@@ -120,13 +122,6 @@ def _has_nest(compiled: Compiled) -> bool:
     """Whether a nest that rewriting has made is on the array as one loop."""
     return any(loop.mapping is not None and loop.plan.is_nest and loop.plan.loop.header.startswith(OUTER)
                for loop in compiled.loops)  # fmt: skip
-
-
-def _on_core(compiled: Compiled) -> int:
-    """Innermost loops that stay on the core, but for those that rewriting leaves to it."""
-    own = (LEFT_OVER, SEARCHED)
-    inner = [loop for loop in compiled.loops if not loop.plan.loop.children and loop.plan.reason not in own]
-    return sum(loop.mapping is None for loop in inner)
 
 
 def _compiled(program: FunctionProgram, function: str, path: Path, arch: Arch, options: CompileOptions) -> Compiled:

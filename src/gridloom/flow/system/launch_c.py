@@ -9,12 +9,12 @@ from typing import Final
 from gridloom.errors import SourceError
 from gridloom.flow.functions.launching.launches import FIRST_PIECE, LAST_PIECE
 from gridloom.flow.system.host_access import HostAccess
-from gridloom.flow.system.scan_ir import SCAN
 from gridloom.flow.system.streams import fixed_stride
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.program import LoopPlan
 from gridloom.frontend.loops.operations import Const, LiveIn, LoopOperation
+from gridloom.frontend.passes.scan import SCAN
 from gridloom.hardware.system.image import Image
 
 #: Operations of a prologue as C on 32-bit words.

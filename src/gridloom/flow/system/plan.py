@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gridloom.errors import GridloomError, MappingError
-from gridloom.flow.functions.compile import Compiled, CompiledLoop, finish_function
+from gridloom.flow.functions.compile import LEFT_OVER, Compiled, CompiledLoop, finish_function
 from gridloom.flow.functions.data import Arguments
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, saved_cycles, schedule
@@ -21,7 +21,7 @@ from gridloom.flow.functions.run import LIMIT, _values, _words
 from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
 from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.c.llvm.ir import BasicBlock, Function, Instruction
+from gridloom.frontend.llvm.ir import BasicBlock, Function, Instruction
 from gridloom.hardware.bitstream.encode import fit_parameters
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware
@@ -44,8 +44,6 @@ FIRST_CYCLES: Final = 900
 PLACED_CYCLES: Final = 2000
 #: How often the choice of loops is made again for what was chosen.
 _ROUNDS: Final = 3
-#: Why the core runs the last iterations of a jammed nest.
-LEFT_OVER: Final = "it runs what is left over of a nest that is launched by several"
 
 
 @dataclass(frozen=True, kw_only=True)

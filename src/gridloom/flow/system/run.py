@@ -11,7 +11,7 @@ from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
 from gridloom.flow.system.build import array_sources, core_sources, launchable, link_program, linked_by_gcc, main_text
-from gridloom.flow.system.compile import core_ir, program_ir
+from gridloom.flow.system.compile import core_ir
 from gridloom.flow.system.plan import SystemPlan, plan_launches
 from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
 
@@ -80,11 +80,10 @@ def run_function_on_system(
     """
     arguments = read_arguments(compiled.signature, given, seed)
     path = Path(compiled.program.file)
-    ir = program_ir(compiled.program)
-    plan = launchable(plan_launches(compiled, arguments, always=always), ir)
+    plan = launchable(plan_launches(compiled, arguments, always=always))
     main = main_text(compiled, arguments)
     simulation = soc_program(plan.system)
-    shown = run_soc(simulation, link_program(array_sources(plan, ir, main), path), faults=faults)
+    shown = run_soc(simulation, link_program(array_sources(plan, main), path), faults=faults)
     if shown.status != 0:
         raise SimulationError(ending(shown), where=str(path))
     if not shown.numbers["busy"]:

@@ -13,41 +13,16 @@ one.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.analysis.evolution import Evolution, Form, indexed_bytes, linear_form
+from gridloom.frontend.analysis.loops import NaturalLoop
+from gridloom.frontend.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
+from gridloom.frontend.llvm.layout import DataLayout
 
 Base = IrParameter | Global | Instruction
-
-
-@dataclass(frozen=True)
-class Form:
-    """``constant`` + the sum of coefficient * symbol, in bytes or in counts.
-
-    Coefficients are never 0. Symbols are compared by identity, since IR values are.
-    """
-
-    constant: int = 0
-    terms: dict[Value, int] = field(default_factory=dict)
-
-    def __add__(self, other: Form) -> Form:
-        """The sum; symbols whose coefficients cancel are dropped, so that equal places have equal forms."""
-        terms = dict(self.terms)
-        for symbol, coefficient in other.terms.items():
-            terms[symbol] = terms.get(symbol, 0) + coefficient
-        return Form(self.constant + other.constant, {s: c for s, c in terms.items() if c})
-
-    def times(self, factor: int) -> Form:
-        """The form with everything multiplied."""
-        return Form(self.constant * factor, {s: c * factor for s, c in self.terms.items()} if factor else {})
-
-    def minus(self, other: Form) -> Form:
-        """The difference."""
-        return self + other.times(-1)
 
 
 @dataclass(frozen=True)
@@ -88,6 +63,11 @@ class Pointers:
         #: A chosen pointer -> what each of its operands adds to what they share.
         self.choices: dict[Instruction, list[Form]] = {}
         self._units: dict[Value, int] = {}
+        self._evolutions: dict[int, Evolution] = {}
+
+    def evolution(self, loop: NaturalLoop) -> Evolution:
+        """The evolution of values in a loop of the region."""
+        return self._evolutions.setdefault(id(loop), Evolution(loop, self.layout))
 
     def resolve(self, value: Value) -> Address:
         """The place that a pointer means. SourceError for pointers that are loaded, cast or of several arrays."""
@@ -105,7 +85,7 @@ class Pointers:
             raise SourceError("an address is a plain number; take arrays as parameters or globals")
         if value.opcode == "getelementptr":
             start = self.resolve(value.operands[0])
-            return Address(start.base, start.bytes + self._offset(value))
+            return Address(start.base, start.bytes + indexed_bytes(value, self.layout, self._index))
         # A pointer that was computed before the loop stays where it is: it starts an array of its own.
         if not self.inside(value):
             return Address(value, Form())
@@ -148,30 +128,8 @@ class Pointers:
         self.choices[value] = [place.bytes.minus(common) for place in places]
         return Address(places[0].base, common + Form(0, {value: 1}))
 
-    def _offset(self, item: Instruction) -> Form:
-        """The bytes that the indices of a getelementptr add.
-
-        The first index steps over whole objects of the source type, each further one goes a level deeper into it, as
-        LLVM defines the instruction.
-        """
-        kind, total = item.source_type, Form()
-        for k, index in enumerate(item.operands[1:]):
-            if k:
-                kind, step = self._into(kind, index)
-                total += step if step is not None else self.integer(index, shallow=True).times(self.layout.size(kind))
-            else:
-                total += self.integer(index, shallow=True).times(self.layout.size(kind))
-        return total
-
-    def _into(self, kind: str, index: Value) -> tuple[str, Form | None]:
-        """The type one index deeper, and for a struct the bytes to the member."""
-        array = re.fullmatch(r"\[\d+ x (.*)\]", kind)
-        if array:
-            return array[1], None
-        # LLVM takes only constants as indices of struct members.
-        member = index.value if isinstance(index, Constant) else 0
-        offset, inner = self.layout.members(kind)[member]
-        return inner, Form(offset)
+    def _index(self, value: Value) -> Form:
+        return self.integer(value, shallow=True)
 
     # -- integers ---------------------------------------------------------------------------------------------------
 
@@ -182,28 +140,7 @@ class Pointers:
         # A narrower integer may wrap around before it is extended, so that it is linear only as itself.
         if shallow or not isinstance(value, Instruction) or value.type != "i32":
             return Form(0, {value: 1})
-        return self._expanded(value)
-
-    def _expanded(self, value: Instruction) -> Form:
-        """An integer instruction as a form, as far as it is linear; any other is a symbol of its own."""
-        if value.opcode in ("add", "sub"):
-            a, b = (self.integer(o) for o in value.operands)
-            return a + b if value.opcode == "add" else a.minus(b)
-        if value.opcode == "select" and all(isinstance(o, Constant) for o in value.operands[1:]):
-            condition, yes, no = value.operands
-            assert isinstance(yes, Constant) and isinstance(no, Constant)
-            return Form(no.value, {condition: yes.value - no.value})
-        second = value.operands[1] if len(value.operands) > 1 else None
-        if isinstance(second, Constant):
-            first = value.operands[0]
-            if value.opcode == "mul":
-                return self.integer(first).times(second.value)
-            if value.opcode == "shl" and 0 <= second.value < 31:
-                return self.integer(first).times(1 << second.value)
-            # clang writes a sum that cannot carry as an or.
-            if value.opcode == "or" and "disjoint" in value.text:
-                return self.integer(first) + Form(second.value)
-        return Form(0, {value: 1})
+        return linear_form(value)
 
     def expand(self, form: Form) -> Form:
         """The form over the innermost symbols: what distances are proved with."""

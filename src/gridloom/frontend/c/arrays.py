@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gridloom.errors import OptionError, SourceError
-from gridloom.frontend.c.address import Address, Base, Form, Pointers
-from gridloom.frontend.c.llvm.ir import Global, Instruction, IrParameter
-from gridloom.frontend.c.llvm.layout import DataLayout, split_types
+from gridloom.frontend.analysis.evolution import Form
+from gridloom.frontend.c.address import Address, Base, Pointers
 from gridloom.frontend.c.lower import width
+from gridloom.frontend.llvm.ir import Global, Instruction, IrParameter
+from gridloom.frontend.llvm.layout import DataLayout, split_types
 from gridloom.frontend.loops.operations import readable
 
 #: Words of an array whose length the source does not give; as many again after the largest fixed offset.

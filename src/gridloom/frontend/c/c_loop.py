@@ -1,6 +1,6 @@
 """What the front end makes of a loop: the graph, and what its names mean in C.
 
-Instructions and values are records of :mod:`gridloom.frontend.c.llvm.ir`, which live as long as the ``CLoop``.
+Instructions and values are records of :mod:`gridloom.frontend.llvm.ir`, which live as long as the ``CLoop``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from gridloom.dfg.model import Dfg
 from gridloom.frontend.c.address import Base
 from gridloom.frontend.c.arrays import CArray
 from gridloom.frontend.c.dependences import Overlap, advice
-from gridloom.frontend.c.llvm.ir import Instruction, IrModule, Value
 from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.llvm.ir import Instruction, IrModule, Value
 from gridloom.frontend.loops.operations import LoopOperation
 from gridloom.frontend.loops.prologue import elements_of, prologue_values
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gridloom.frontend.c.address import Form
+from gridloom.frontend.analysis.evolution import Form
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.llvm.ir import IrParameter, Value
 from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.llvm.ir import IrParameter, Value
 from gridloom.frontend.loops.motion import ANYWHERE, Motion, meetings, order
 from gridloom.frontend.loops.operations import Order
 

@@ -16,14 +16,14 @@ from typing import Any, Final
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
+from gridloom.frontend.analysis.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import IrModule
-from gridloom.frontend.c.llvm.reader import module_of
-from gridloom.frontend.c.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.nest.interchange import interchange_nest
 from gridloom.frontend.c.region import LoopRegion, flatten_nest, single
 from gridloom.frontend.c.source.loop_text import GONE, find_vanished_loops
 from gridloom.frontend.c.translate import translate
+from gridloom.frontend.llvm.ir import IrModule
+from gridloom.frontend.llvm.reader import module_of
 from gridloom.frontend.loops.source_name import SourceName
 from gridloom.frontend.loops.spec import AUTO, MAX_UNROLL, Memory, parse
 from gridloom.frontend.loops.unroll import unroll_graph

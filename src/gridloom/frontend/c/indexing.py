@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.address import Form, Pointers
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.analysis.evolution import Form
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.lower import width
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import CarriedValue, Const, Operand
@@ -102,8 +103,9 @@ class Indexing:
 
     def _fixed_move(self, phi: Instruction) -> int | None:
         """What an iteration moves a pointer by, in its units; None where that is not fixed."""
-        move = self.pointers.expand(self.pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
-        return None if move.terms else move.constant // self.pointers.unit(phi)
+        loop = self.region.owner(phi)
+        move = None if loop is None else self.pointers.evolution(loop).step_of(phi)
+        return None if move is None else move // self.pointers.unit(phi)
 
     def _close_pointer(self, phi: Instruction) -> None:
         """Tie one moving pointer to where the iteration leaves it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Instruction
+from gridloom.frontend.llvm.ir import Instruction
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import Const, Operand
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridloom.frontend.c.llvm.ir import BasicBlock, Value
+from gridloom.frontend.analysis.loops import immediate_dominators
+from gridloom.frontend.llvm.ir import BasicBlock, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import FALSE, TRUE, Operand
 
@@ -39,20 +40,9 @@ class Predicates:
         for name in self.order:
             for target in edges[name]:
                 self.before[target].append(name)
-        self.immediate = self._dominators()
+        self.immediate = immediate_dominators(self.order, self.before)
         self.always_after = self._postdominators()
         self._known: dict[tuple[str, str], Operand] = {}
-
-    def _dominators(self) -> dict[str, str]:
-        """Block -> its immediate dominator, in one pass, since the region has no cycle."""
-        rank = {name: k for k, name in enumerate(self.order)}
-        dominator = {self.order[0]: self.order[0]}
-        for name in self.order[1:]:
-            above: str | None = None
-            for p in self.before[name]:
-                above = p if above is None else _meet(above, p, dominator, rank)
-            dominator[name] = above or self.order[0]
-        return dominator
 
     def _postdominators(self) -> dict[str, set[str]]:
         """Block -> the blocks that run in every iteration in which it runs."""
@@ -126,12 +116,3 @@ class Predicates:
             condition = self.body.emit("and", self.edge(source, name), self.reach(root, source))
             merged = self.body.select(condition, value, merged, hint)
         return merged
-
-
-def _meet(a: str, b: str, dominator: dict[str, str], rank: dict[str, int]) -> str:
-    """The nearest block that dominates both."""
-    while a != b:
-        if rank[a] < rank[b]:
-            a, b = b, a
-        a = dominator[a]
-    return a

@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Instruction, Value
-from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
+from gridloom.frontend.analysis.evolution import Evolution
+from gridloom.frontend.analysis.loops import NaturalLoop, reach
+from gridloom.frontend.analysis.trips import LoopCounter, Test, counted_root, last_visit
 from gridloom.frontend.c.source.names import iterations
-from gridloom.frontend.c.trips import LoopCounter, Test, bits_of, counted_root, last_visit
+from gridloom.frontend.llvm.ir import BasicBlock, Constant, Instruction, Value
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,12 @@ class LoopRegion:
     def initial(self, phi: Instruction) -> Value | None:
         """What a header phi starts from."""
         loop = self.owner(phi)
-        return initial_value(loop, phi) if loop else None
+        return loop.initial(phi) if loop else None
 
     def following(self, phi: Instruction) -> Value:
         """What an iteration leaves in a header phi."""
         loop = self.owner(phi)
-        return next_value(loop, phi) if loop else phi
+        return loop.following(phi) if loop else phi
 
     def before_inner(self, name: str) -> bool:
         """True for a block of the outer loop that runs before the inner one.
@@ -69,20 +70,11 @@ class LoopRegion:
         if self.inner is None or name in self.inner.blocks:
             return False
         order = list(self.blocks)
-        return order.index(name) < order.index(self.inner.header) and self._leads_to_inner(name)
+        return order.index(name) < order.index(self.inner.header) and self.inner.header in reach(self.edges, [name])
 
-    def is_covered(self, blocks: Collection[str]) -> bool:
-        """True when every way through an iteration passes one of some blocks."""
-        work, seen = [self.loop.header], set()
-        while work:
-            name = work.pop()
-            if name in seen or name in blocks:
-                continue
-            seen.add(name)
-            if not self.edges[name]:
-                return False
-            work += self.edges[name]
-        return True
+    def is_covered(self, blocks: Collection[str], start: str = "") -> bool:
+        """True when every way through an iteration, or on from a block of it, passes one of some blocks."""
+        return all(self.edges[name] for name in reach(self.edges, [start or self.loop.header], blocks))
 
     def enters_by(self, is_fixed: Callable[[Value], bool]) -> bool:
         """True where whether an iteration of a nest enters the inner loop only depends on values that are fixed."""
@@ -90,19 +82,6 @@ class LoopRegion:
         # A branch of which one way leaves the nest does not decide it: an iteration goes the other way.
         before = [block for name, block in self.blocks.items() if len(self.edges[name]) > 1 and self.before_inner(name)]
         return all(is_fixed(value) for block in before for value in block.terminator.operands)
-
-    def _leads_to_inner(self, name: str) -> bool:
-        """True when the inner loop can be reached from a block within the same iteration."""
-        assert self.inner is not None
-        seen, work = set(), [name]
-        while work:
-            item = work.pop()
-            if item == self.inner.header:
-                return True
-            if item not in seen:
-                seen.add(item)
-                work += self.edges[item]
-        return False
 
 
 def single(loop: NaturalLoop, file: str) -> LoopRegion:
@@ -150,7 +129,9 @@ def _region(loop: NaturalLoop, inner: NaturalLoop | None, file: str) -> LoopRegi
             "is entered at more than one place (goto?); only structured loops are taken", where=at(loop, file)
         )
     exiting = _exiting_block(loop, file)
-    region = LoopRegion(loop, inner, {name: blocks[name] for name in order}, edges, exiting, _after(edges, exiting))
+    region = LoopRegion(
+        loop, inner, {name: blocks[name] for name in order}, edges, exiting, frozenset(reach(edges, edges[exiting]))
+    )
     _check_counted(region, file)
     return region
 
@@ -174,18 +155,6 @@ def _topological(edges: dict[str, list[str]], header: str) -> list[str] | None:
             if degree[target] == 0:
                 ready.append(target)
     return order
-
-
-def _after(edges: dict[str, list[str]], exiting: str) -> frozenset[str]:
-    """Everything that can be reached from the exiting block within an iteration."""
-    seen: set[str] = set()
-    work = list(edges[exiting])
-    while work:
-        name = work.pop()
-        if name not in seen:
-            seen.add(name)
-            work += edges[name]
-    return frozenset(seen)
 
 
 def _exiting_block(loop: NaturalLoop, file: str) -> str:
@@ -265,22 +234,6 @@ def _steps(region: LoopRegion, phi: Instruction) -> bool:
     return following is not phi and counted_root(following, region.contains) is phi
 
 
-def constant_step(region: LoopRegion, phi: Instruction) -> int | None:
-    """What a counter of a loop that is not flattened adds in each iteration; None when that is not fixed."""
-    following = region.following(phi)
-    if region.inner is not None or not (isinstance(following, Instruction) and following.opcode in ("add", "sub")):
-        return None
-    a, b = following.operands
-    if a is not phi or not isinstance(b, Constant):
-        return None
-    return b.value if following.opcode == "add" else -b.value
-
-
-def word_step(region: LoopRegion, phi: Instruction) -> int | None:
-    """:func:`constant_step` of a counter of at least a word; None for a narrower one, which may wrap around."""
-    return constant_step(region, phi) if bits_of(phi.type) >= 32 else None
-
-
 @dataclass(frozen=True, slots=True)
 class Trip:
     """What decides the number of iterations: a counter from ``start`` to ``bound`` by ``step``.
@@ -314,7 +267,7 @@ def trip_parts(region: LoopRegion) -> Trip | None:
     phi = counter_of(region, value)
     if phi is None:
         return None
-    start, step, ahead = region.initial(phi), constant_step(region, phi), _ahead(value, phi)
+    start, step, ahead = region.initial(phi), Evolution(region.loop).step_of(phi), _ahead(value, phi)
     if start is None:
         return None
     # The loop goes on while the test holds (or stops at it): the iteration whose test ends it is the last one.

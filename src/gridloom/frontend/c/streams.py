@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from gridloom.errors import SourceError
 from gridloom.frontend.c.arrays import Access, CArray
 from gridloom.frontend.c.dependences import advice, motion, orders
-from gridloom.frontend.c.llvm.ir import Instruction, Value
 from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.c.source.liveins import LiveIns
+from gridloom.frontend.llvm.ir import Instruction, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import TRUE, LiveIn, Operand, OperationResult, Order
 

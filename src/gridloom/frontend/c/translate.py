@@ -16,24 +16,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gridloom.errors import SourceError, locate_errors
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.analysis.evolution import Form
+from gridloom.frontend.analysis.loops import NaturalLoop
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.dependences import advice, is_safe, orders
 from gridloom.frontend.c.indexing import Indexing
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrModule, IrParameter, Value
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import NaturalLoop
 from gridloom.frontend.c.lower import InstructionLowering, width
 from gridloom.frontend.c.nest.jamming import moves_of
-from gridloom.frontend.c.nest.values import Nest, constant_addition
+from gridloom.frontend.c.nest.values import Nest
 from gridloom.frontend.c.predicates import Predicates
-from gridloom.frontend.c.region import LoopRegion, at, leaves_early, trip_count, trip_parts, word_step
+from gridloom.frontend.c.region import LoopRegion, at, leaves_early, trip_count, trip_parts
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.streams import Streams
 from gridloom.frontend.c.wide_integers.elements import WideElements
 from gridloom.frontend.c.wide_integers.pairs import WordPair
 from gridloom.frontend.c.wide_integers.values import WideValues
+from gridloom.frontend.llvm.ir import Constant, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.llvm.layout import DataLayout
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.jam import jam
@@ -388,8 +389,8 @@ class _Translation:
             after = self.value(region.following(phi))
             # A value of the outer loop changes only when the outer loop goes on.
             if region.inner and phi.block == region.loop.header:
-                step = constant_addition(region.following(phi), phi)
-                if self.reduced and step is not None and phi.type == "i32":
+                step = self.pointers.evolution(region.loop).step_of(phi) if phi.type == "i32" else None
+                if self.reduced and step:
                     # A select behind the addition would be part of the recurrence.
                     amount = self.body.select(self._runs(region.loop.latches[0]), Const(wrap(step)), Const(0))
                     self.nest.counters[self.carried[phi].name] = wrap(step)
@@ -524,10 +525,7 @@ class _Translation:
         """
         if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
             return None
-        if symbol.type != "ptr":
-            return word_step(self.region, symbol)
-        move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
-        return move.constant if not move.terms else None
+        return self.pointers.evolution(self.region.loop).word_step(symbol)
 
     def _liveouts(self) -> dict[str, Instruction]:
         """Values that the function uses after the loop.

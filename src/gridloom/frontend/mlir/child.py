@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.driver import CompilerLimits
 from gridloom.frontend.confinement import stop
+from gridloom.frontend.llvm.driver import CompilerLimits
 from gridloom.frontend.mlir.refusal import Refusal
 
 #: Seconds that one task may take.

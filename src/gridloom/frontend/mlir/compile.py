@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.driver import optimise_ir
+from gridloom.frontend.llvm.driver import optimise_ir
 from gridloom.frontend.mlir.child import call
 from gridloom.frontend.mlir.naming import name_values
 from gridloom.frontend.mlir.signatures import MlirParameter

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from gridloom.flow.functions.launching.configurations import Loads
 from gridloom.flow.functions.launching.launches import pieces_for
 from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, LaunchSchedule
-from gridloom.frontend.c.llvm.ir import BasicBlock, Instruction
+from gridloom.frontend.llvm.ir import BasicBlock, Instruction
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.compile import CompiledLoop

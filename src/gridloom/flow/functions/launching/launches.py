@@ -20,9 +20,9 @@ from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop
 from gridloom.frontend.c.function.memory import Memory, MemoryObject
 from gridloom.frontend.c.function.program import LoopPlan, entrance
-from gridloom.frontend.c.llvm.ir import IrParameter, Value
 from gridloom.frontend.c.nest.interchange import TURN
 from gridloom.frontend.c.region import leaves_early
+from gridloom.frontend.llvm.ir import IrParameter, Value
 from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.windows import ArrayWindow, WindowRun

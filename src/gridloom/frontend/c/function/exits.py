@@ -17,20 +17,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import (
+from gridloom.frontend.analysis.loops import (
     NaturalLoop,
     dominates,
     find_loops,
     immediate_dominators,
-    next_value,
     predecessors,
     reverse_postorder,
 )
+from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.region import single
 from gridloom.frontend.c.translate import translate
+from gridloom.frontend.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.llvm.layout import DataLayout
 
 _BEFORE, _LATCH, _AFTER = "piece.before", "piece.latch", "piece.after"
 
@@ -292,7 +291,7 @@ class _Rewriting:
         self._close(self.done, Constant("i1", 0), done)
         for entry in self.headers:
             phi = next(p for p in self.loop.phis if p is entry.start or self.pointers.get(p) is entry)
-            following = next_value(self.loop, phi)
+            following = self.loop.following(phi)
             entry.following = self._offset(following, phi) if phi.type == "ptr" else self.value(following)
             self._close(entry.phi, entry.start, entry.following)
             if entry.name in wanted and isinstance(entry.following, Instruction):

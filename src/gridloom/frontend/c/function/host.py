@@ -14,8 +14,8 @@ from gridloom.frontend.c.arrays import initial_bytes
 from gridloom.frontend.c.function.host_calls import call
 from gridloom.frontend.c.function.host_code import HostCode, python_name
 from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.llvm.ir import Function, IrModule
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.llvm.ir import Function, IrModule
+from gridloom.frontend.llvm.layout import DataLayout
 
 #: Bytes for local arrays and calls.
 STACK = 1 << 20

@@ -16,9 +16,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gridloom.errors import SourceError
+from gridloom.frontend.analysis.loops import NaturalLoop
 from gridloom.frontend.c.function.host_calls import IGNORED, known
 from gridloom.frontend.c.function.host_ops import SCALARS, expression, is_real
-from gridloom.frontend.c.llvm.ir import (
+from gridloom.frontend.llvm.ir import (
     BasicBlock,
     Constant,
     Function,
@@ -30,8 +31,7 @@ from gridloom.frontend.c.llvm.ir import (
     Opaque,
     Value,
 )
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import NaturalLoop
+from gridloom.frontend.llvm.layout import DataLayout
 
 
 class LoopVariant(NamedTuple):

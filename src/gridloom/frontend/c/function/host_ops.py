@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Instruction
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.llvm.ir import Instruction
+from gridloom.frontend.llvm.layout import DataLayout
 
 _PLAIN: Final = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE: Final = {"and": "&", "or": "|", "xor": "^"}

@@ -13,17 +13,17 @@ from types import MappingProxyType
 from typing import Final
 
 from gridloom.errors import GridloomError, SourceError
+from gridloom.frontend.analysis.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.c_loop import CLoop
 from gridloom.frontend.c.function.exits import ExitLoop, exit_loop
 from gridloom.frontend.c.function.host_code import LoopVariant, Mark
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
-from gridloom.frontend.c.llvm.reader import read_module
-from gridloom.frontend.c.loops import NaturalLoop, find_loops
 from gridloom.frontend.c.nest.interchange import Exchanged, interchange_nest
 from gridloom.frontend.c.nest.restarts import controlled_loops
 from gridloom.frontend.c.region import LoopRegion, flatten_nest, single
 from gridloom.frontend.c.translate import translate
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.llvm.reader import read_module
 
 #: How many iterations of the loop around may run side by side.
 JAM_FACTORS: Final = (2, 4)
@@ -42,6 +42,8 @@ class LoopPlan:
     #: Set for a loop with early exits, which runs in pieces.
     pieces: ExitLoop | None = field(default=None, repr=False)
     reason: str = ""
+    #: False where the graph is the loop as written, which is mapped where the reduced one cannot be.
+    reduced: bool = True
     #: The same loop with several iterations of the loop around side by side, where that changes no value.
     jams: tuple[LoopPlan, ...] = field(default=(), repr=False)
     #: The nest with its loops exchanged, of which the graph is the outer one; one launch for each inner iteration.
@@ -245,6 +247,21 @@ def _translated(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan:
         # What keeps a counted loop off the array is said of it, and not of what it was rewritten into.
         reason = reason if region is not None else error
     return replace(plan, reason=getattr(reason, "message", str(reason)))
+
+
+def plan_as_written(plan: LoopPlan, file: str) -> LoopPlan | None:
+    """The plan with the graph as the source has it, where nothing is reduced; None where that is no other graph.
+
+    Its graph may be mapped where the reduced one cannot be: it has more operations, and fewer values to hold.
+    """
+    graph = plan.graph
+    if graph is None or plan.pieces is not None or plan.is_nest or plan.jam > 1:
+        return None
+    try:
+        made = translate(graph.module, graph.region, file, plan.name, {}, streams=bool(graph.streams), reduced=False)
+    except GridloomError:
+        return None
+    return None if made.dfg == graph.dfg else replace(plan, graph=made, reduced=False)
 
 
 def plan_controller(module: IrModule, plan: LoopPlan, levels: int) -> LoopPlan | None:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.driver import (
+from gridloom.frontend.llvm.driver import (
     MAX_IR_BYTES,
     MAX_MEMORY,
     SEMANTICS,
@@ -24,7 +24,7 @@ from gridloom.frontend.c.llvm.driver import (
     find_compiler,
     run_compiler,
 )
-from gridloom.frontend.c.llvm.reader import with_letters
+from gridloom.frontend.llvm.reader import with_letters
 
 _FLAGS: Final = ("-O0", "-g", "-S", "-emit-llvm", "-fno-discard-value-names", "-w")
 _DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)

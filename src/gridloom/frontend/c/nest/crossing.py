@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.analysis.evolution import Evolution, Form
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, may_overlap
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
-from gridloom.frontend.c.region import LoopRegion, Trip, word_step
+from gridloom.frontend.c.region import LoopRegion, Trip
+from gridloom.frontend.llvm.ir import Constant, IrParameter
 
 #: Loops with more iterations are taken for endless.
 _MOST = 4096
@@ -35,7 +36,7 @@ class Crossing:
     def __init__(
         self, region: LoopRegion, pointers: Pointers, turn: IrParameter, outer: Trip | None, inner: Trip
     ) -> None:
-        self.region, self.pointers, self.turn = region, pointers, turn
+        self.evolutions = [Evolution(region.loop, pointers.layout, counter) for counter in (None, turn)]
         self.outer, self.inner = outer, inner
 
     def possible(self, first: Access, second: Access, *, repeats: bool, alone: bool) -> bool:
@@ -59,39 +60,8 @@ class Crossing:
 
     def _moves(self, place: Form) -> _Moves | None:
         """What each loop adds to a place; None where that is not fixed."""
-        outer, inner = Form(), Form()
-        for symbol, coefficient in place.terms.items():
-            moves = self._symbol(symbol)
-            if moves is None:
-                return None
-            outer, inner = outer + moves.outer.times(coefficient), inner + moves.inner.times(coefficient)
-        return _Moves(outer, inner)
-
-    def _symbol(self, symbol: Value) -> _Moves | None:
-        """What each loop adds to a symbol: a counter, or a counter times a fixed value."""
-        if symbol is self.turn:
-            return _Moves(Form(), Form(1))
-        if not (isinstance(symbol, Instruction) and self.region.contains(symbol)):
-            return _Moves(Form(), Form())
-        if self.region.owner(symbol) is not None:
-            step = self._step(symbol)
-            return None if step is None else _Moves(Form(step), Form())
-        if symbol.opcode != "mul" or symbol.type != "i32":
-            return None
-        for factor, fixed in (symbol.operands, reversed(symbol.operands)):
-            if fixed is not self.turn and not self.region.contains(fixed) and not isinstance(fixed, Constant):
-                moved = self._moves(self.pointers.integer(factor))
-                if moved is None or moved.outer.terms or moved.inner.terms:
-                    return None
-                return _Moves(*(Form(0, {fixed: f.constant} if f.constant else {}) for f in (moved.outer, moved.inner)))
-        return None
-
-    def _step(self, phi: Instruction) -> int | None:
-        """What an iteration of the outer loop adds to one of its counters."""
-        if phi.type != "ptr":
-            return word_step(self.region, phi)
-        move = self.pointers.expand(self.pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
-        return None if move.terms else move.constant
+        outer, inner = (evolution.moves(place) for evolution in self.evolutions)
+        return None if outer is None or inner is None else _Moves(outer, inner)
 
     def _meets(self, moves: _Moves, gaps: range | list[int]) -> bool:
         """True where ``outer d + inner e`` may be one of the gaps for some d > 0 and e < 0."""

@@ -20,15 +20,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.analysis.evolution import Evolution
+from gridloom.frontend.analysis.loops import NaturalLoop
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses
-from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import NaturalLoop
 from gridloom.frontend.c.nest.crossing import Crossing
 from gridloom.frontend.c.nest.kept import Kept, kept_values, read_again
-from gridloom.frontend.c.region import LoopRegion, Trip, at, constant_step, flatten_nest, single, trip_parts
+from gridloom.frontend.c.region import LoopRegion, Trip, at, flatten_nest, single, trip_parts
 from gridloom.frontend.c.wide_integers.elements import word_accesses
+from gridloom.frontend.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.frontend.llvm.layout import DataLayout
 
 #: The live-in that says which iteration of the inner loop a launch is for.
 TURN: Final = "turn"
@@ -103,13 +104,8 @@ def _step(module: IrModule, alone: LoopRegion, phi: Instruction) -> int | None:
     """What an iteration of the inner loop adds to a phi, a pointer in bytes; None where it is no counter."""
     if alone.initial(phi) is None:
         return None
-    if phi.type == "i32":
-        return constant_step(alone, phi)
-    if phi.type != "ptr":
-        return None
-    pointers = _pointers(module, alone, "")
-    move = pointers.expand(pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
-    return None if move.terms else move.constant
+    evolution = Evolution(alone.loop, DataLayout(module.structs))
+    return evolution.step_of(phi) if phi.type in ("i32", "ptr") else None
 
 
 def _pointers(module: IrModule, region: LoopRegion, file: str) -> Pointers:

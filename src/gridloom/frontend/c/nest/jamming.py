@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.analysis.evolution import Evolution, Fixed, Form
+from gridloom.frontend.analysis.loops import NaturalLoop
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
-from gridloom.frontend.c.llvm.ir import Instruction, IrParameter, Value
-from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
-from gridloom.frontend.c.nest.values import constant_addition
 from gridloom.frontend.c.region import LoopRegion, trip_parts
 from gridloom.frontend.c.wide_integers.elements import word_accesses
+from gridloom.frontend.llvm.ir import Value
 
 
 def moves_of(
@@ -32,7 +32,8 @@ def moves_of(
     if parts is None or outer.contains(parts.start) or outer.contains(parts.bound):
         raise SourceError("jam takes a loop that runs equally often in every iteration of the loop around it")
     _refuse_stores(region, outer, list(accesses), pointers)
-    moved = {name: _move(value, outer, pointers, name) for name, value in liveins.items()}
+    evolution = pointers.evolution(outer)
+    moved = {name: _move(value, evolution, name) for name, value in liveins.items()}
     return {name: step for name, step in moved.items() if step.constant or step.terms}
 
 
@@ -54,33 +55,10 @@ def _refuse_stores(region: LoopRegion, outer: NaturalLoop, accesses: list[Access
                 raise SourceError("the loop around it stores to an array that it reads, or may: 'restrict' says not")
 
 
-def _move(value: Value, outer: NaturalLoop, pointers: Pointers, name: str) -> Form:
+def _move(value: Value, outer: Evolution, name: str) -> Form:
     """What an outer iteration adds to a value from before the loop; 0 for one that it does not change."""
-    total = Form(0, {})
-    if not outer.contains(value):
-        return total
-    for symbol, coefficient in pointers.integer(value).terms.items():
-        if not outer.contains(symbol):
-            continue
-        step = _step(symbol, outer, pointers, name)
-        if step is None:
-            raise SourceError(f"jam takes values that the loop around moves by a fixed amount; {name} is none")
-        total = total + step.times(coefficient)
-    return total
-
-
-def _step(symbol: Value, outer: NaturalLoop, pointers: Pointers, name: str) -> Form | None:
-    """What an outer iteration adds to a counter, or to a counter times a fixed value; None for anything else."""
-    if not isinstance(symbol, Instruction):
-        return None
     # A narrower counter may wrap around, which adding to a live-in of its range would not.
-    if symbol in outer.phis and symbol.type == "i32" and initial_value(outer, symbol) is not None:
-        step = constant_addition(next_value(outer, symbol), symbol)
-        return None if step is None else Form(step, {})
-    if symbol.opcode != "mul" or symbol.type != "i32":
-        return None
-    for factor, fixed in (symbol.operands, reversed(symbol.operands)):
-        if isinstance(fixed, IrParameter | Instruction) and not outer.contains(fixed) and outer.contains(factor):
-            moved = _move(factor, outer, pointers, name)
-            return None if moved.terms else Form(0, {fixed: moved.constant})
-    return None
+    step = outer.moves(Form(0, {value: 1})) if value.type == "i32" or isinstance(outer.of(value), Fixed) else None
+    if step is None:
+        raise SourceError(f"jam takes values that the loop around moves by a fixed amount; {name} is none")
+    return step

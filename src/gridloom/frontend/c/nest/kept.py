@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
-from gridloom.frontend.c.loops import NaturalLoop
+from gridloom.frontend.analysis.loops import NaturalLoop
 from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.llvm.ir import Constant, Instruction, IrParameter, Value
 
 #: What addresses are computed with: it may be computed again elsewhere.
 _PURE = frozenset({"getelementptr", "add", "sub", "mul", "shl", "or", "sext", "zext", "trunc", "and"})
@@ -60,23 +60,7 @@ def _always(whole: LoopRegion, name: str) -> bool:
     """True for a block that runs whenever the inner loop does."""
     inner = whole.inner
     assert inner is not None
-    if name in inner.blocks:
-        return _follows(whole, inner.header, name)
-    return _follows(whole, inner.latches[0], name)
-
-
-def _follows(whole: LoopRegion, start: str, name: str) -> bool:
-    """True where every way on from a block passes another one within the iteration."""
-    work, seen = [start], set()
-    while work:
-        block = work.pop()
-        if block == name or block in seen:
-            continue
-        seen.add(block)
-        if not whole.edges[block]:
-            return False
-        work += whole.edges[block]
-    return True
+    return whole.is_covered({name}, inner.header if name in inner.blocks else inner.latches[0])
 
 
 def _is_fixed(whole: LoopRegion, value: Value) -> bool:

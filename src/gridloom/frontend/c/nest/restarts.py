@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.analysis.loops import NaturalLoop
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.llvm.ir import Instruction, IrModule, Value
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import NaturalLoop, initial_value, next_value
-from gridloom.frontend.c.region import LoopRegion, constant_step, trip_parts
+from gridloom.frontend.c.region import LoopRegion, trip_parts
+from gridloom.frontend.llvm.ir import Instruction, IrModule, Value
+from gridloom.frontend.llvm.layout import DataLayout
 from gridloom.frontend.loops.operations import LiveIn, Operand
 
 #: What a value may be computed by from one that moves by a fixed amount, so that it moves by one, too.
@@ -88,11 +88,11 @@ def _moves(module: IrModule, graph: CLoop, chain: list[NaturalLoop]) -> bool:
 
     def initial(phi: Instruction) -> Value | None:
         loop = owner(phi)
-        return initial_value(loop, phi) if loop else None
+        return loop.initial(phi) if loop else None
 
     def following(phi: Instruction) -> Value:
         loop = owner(phi)
-        return next_value(loop, phi) if loop else phi
+        return loop.following(phi) if loop else phi
 
     pointers = Pointers(
         DataLayout(module.structs),
@@ -135,14 +135,10 @@ def _is_linear(symbol: Value, outer: NaturalLoop, chain: Iterable[NaturalLoop], 
 
 def _steps(phi: Instruction, loop: NaturalLoop, pointers: Pointers) -> bool:
     """True for a phi that an iteration of its loop moves by a fixed amount, and that starts from a fixed value."""
-    first = initial_value(loop, phi)
+    first = loop.initial(phi)
     if first is None or (loop.parent is not None and loop.parent.contains(first)):
         return False
-    if phi.type == "ptr":
-        move = pointers.expand(pointers.moves(phi)[0].minus(Form(0, {phi: 1})))
-        return not move.terms
-    region = LoopRegion(loop, None, {name: loop.function.blocks[name] for name in loop.blocks}, {}, "", frozenset())
-    return phi.type == "i32" and constant_step(region, phi) is not None
+    return phi.type in ("i32", "ptr") and pointers.evolution(loop).step_of(phi) is not None
 
 
 def _prologue_is_linear(graph: CLoop, moving: set[str]) -> bool:

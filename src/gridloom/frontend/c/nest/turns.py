@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
-from gridloom.frontend.c.region import LoopRegion, constant_step, single, trip_parts
+from gridloom.frontend.analysis.evolution import Evolution
+from gridloom.frontend.c.region import LoopRegion, single, trip_parts
+from gridloom.frontend.llvm.ir import Constant, Instruction, IrParameter, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import FALSE, TRUE, Const, LiveIn, Operand, OperationResult
 from gridloom.frontend.loops.prologue import Prologue
@@ -33,7 +34,7 @@ class Turn:
 
     def step(self, phi: Instruction) -> int | None:
         """What an iteration of the inner loop adds to a phi of its header; None where that is not fixed."""
-        return constant_step(self.inner, phi)
+        return Evolution(self.inner.loop).step_of(phi)
 
 
 def turn_of(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gridloom.frontend.c.address import Form, Pointers
+from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access
 from gridloom.frontend.c.dependences import motion
 from gridloom.frontend.c.indexing import scale_term
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter, Value
 from gridloom.frontend.c.nest.turns import Turn, outside, rows_of, turn_of
 from gridloom.frontend.c.region import LoopRegion
+from gridloom.frontend.llvm.ir import Constant, Instruction, IrParameter, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import TRUE, CarriedValue, LiveIn, Operand
 from gridloom.frontend.loops.prologue import Prologue
@@ -148,12 +148,8 @@ class Nest:
             return None
 
         def step(symbol: Value) -> int | None:
-            if not isinstance(symbol, Instruction) or region.owner(symbol) is not region.loop:
-                return None
-            if symbol.type != "ptr":
-                return constant_addition(region.following(symbol), symbol)
-            move = self.pointers.expand(self.pointers.moves(symbol)[0].minus(Form(0, {symbol: 1})))
-            return move.constant if not move.terms else None
+            is_carried = isinstance(symbol, Instruction) and region.owner(symbol) is region.loop
+            return self.pointers.evolution(region.loop).step_of(symbol) if is_carried else None
 
         return step
 
@@ -216,11 +212,3 @@ def _adds_to(step: Instruction, phi: Instruction) -> bool:
     if step.opcode == "add":
         return (step.operands[0] is phi) != (step.operands[1] is phi)
     return step.opcode == "sub" and step.operands[0] is phi and step.operands[1] is not phi
-
-
-def constant_addition(value: Value, phi: Instruction) -> int | None:
-    """What a value adds to a phi; None where it is no such sum."""
-    if not (isinstance(value, Instruction) and value.opcode == "add" and value.operands[0] is phi):
-        return None
-    added = value.operands[1]
-    return added.value if isinstance(added, Constant) else None

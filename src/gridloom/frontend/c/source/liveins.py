@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gridloom.errors import SourceError
 from gridloom.frontend.c.address import Pointers
-from gridloom.frontend.c.llvm.ir import Instruction, IrParameter, Value
 from gridloom.frontend.c.lower import width
+from gridloom.frontend.llvm.ir import Instruction, IrParameter, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.operations import LiveIn, readable
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import IrModule
+from gridloom.frontend.llvm.ir import IrModule
 
 GONE: Final = (
     "clang left no loop here: it unrolled it, found a formula for its result, or removed it because nothing uses "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
+from gridloom.frontend.llvm.ir import Constant, Global, GlobalAddress, Instruction, IrParameter, Value
 
 _SIGNS: Final = {"add": "+", "sub": "-", "mul": "*", "sdiv": "/", "udiv": "/", "and": "&", "ashr": ">>", "lshr": ">>"}
 _FUNCTIONS: Final = {"smax": "max", "umax": "max", "smin": "min", "umin": "min"}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.c.wide_integers.pairs import Wide, WordPair
+from gridloom.frontend.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.loops.operations import Operand
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.llvm.ir import Constant, Instruction, Value
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import FALSE, TRUE, Const, Operand

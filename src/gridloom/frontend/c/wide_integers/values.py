@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, IrParameter
 from gridloom.frontend.c.nest.values import Nest
 from gridloom.frontend.c.predicates import Predicates
 from gridloom.frontend.c.region import LoopRegion
 from gridloom.frontend.c.source.liveins import LiveIns
 from gridloom.frontend.c.wide_integers.pairs import Wide, WordPair
+from gridloom.frontend.llvm.ir import Constant, Instruction, IrParameter
 from gridloom.frontend.loops.body import Body
 from gridloom.frontend.loops.folding import wrap
 from gridloom.frontend.loops.operations import CarriedValue, Const, LiveIn, Operand

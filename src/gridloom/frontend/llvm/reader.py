@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.driver import compile_to_ir
-from gridloom.frontend.c.llvm.ir import (
+from gridloom.frontend.llvm.driver import compile_to_ir
+from gridloom.frontend.llvm.ir import (
     BasicBlock,
     Constant,
     Function,
@@ -31,7 +31,7 @@ from gridloom.frontend.c.llvm.ir import (
     Opaque,
     Value,
 )
-from gridloom.frontend.c.llvm.layout import DataLayout
+from gridloom.frontend.llvm.layout import DataLayout
 
 MAX_INSTRUCTIONS: Final = 20_000
 #: Functions of a file; each costs the same again, however short it is.
@@ -113,7 +113,8 @@ class _Reader:
         for function in self.parsed.functions:
             if not function.is_declaration:
                 functions[function.name] = self._function(function, bodies[function.name])
-        return IrModule(functions, self.globals, self.structs, self.spans)
+        before, after = _outer_lines(self.text)
+        return IrModule(functions, self.globals, self.structs, self.spans, before=before, after=after)
 
     def _variables(self) -> dict[tuple[str, str], str]:
         """(Function, value) -> the variable of the source that the value is, where a debug record says so."""
@@ -195,9 +196,10 @@ class _Reader:
             record.operands = operands[:-1] if record.opcode == "call" else operands
             if record.opcode == "switch":
                 record.operands = [operands[0], *_cases(record)]
+            record.pieces, record.slots = split_line(record)
         _drop_unreachable(blocks)
         internal = re.match(r"define (?:internal|private)\b", head) is not None
-        return Function(function.name, self._line_of(head), arguments, blocks, internal)
+        return Function(function.name, self._line_of(head), arguments, blocks, internal, head)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
         """The record of an instruction without its operands: what its printed line and metadata say.
@@ -209,6 +211,7 @@ class _Reader:
         named = _NAMED.match(text)
         name = plain(named[1]) if named else f"{item.opcode}.{position}"
         record = Instruction(name, str(item.type), item.opcode, text, block)
+        record.metadata = line[len(text) :]
         record.line = self._location(attached.get("dbg"))
         record.access_type = self._access_type(attached.get("tbaa"))
         _read_text(record)
@@ -326,6 +329,45 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
             else:
                 body.append(line)
     return functions
+
+
+def _outer_lines(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The lines outside of functions: types, globals and declarations; attributes and metadata."""
+    before: list[str] = []
+    after: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        inside = inside or line.startswith("define ")
+        if not inside and line and not line.startswith(";"):
+            (after if line.startswith(("attributes ", "!")) else before).append(line)
+        inside = inside and line != "}"
+    return tuple(before), tuple(after)
+
+
+def split_line(item: Instruction) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The line of an instruction around the operands with names, and which operands those are.
+
+    Nothing where the line does not have them in order; what depends on it refuses the instruction.
+    """
+    line = item.text.partition(" = ")[2] if item.type != "void" else item.text.strip()
+    pieces: list[str] = []
+    slots: list[int] = []
+    # A type may be named as a value is: the operands of an address stand behind it.
+    end = len(line.partition(", ptr ")[0]) if item.opcode == "getelementptr" else 0
+    start = 0
+    for k, operand in enumerate(item.operands):
+        if not isinstance(operand, IrParameter | Instruction):
+            continue
+        name = f"%{operand.name}"
+        end = line.find(name, end)
+        while end >= 0 and line[end + len(name) : end + len(name) + 1] not in ("", " ", ",", ")", "]"):
+            end = line.find(name, end + 1)
+        if end < 0:
+            return (), ()
+        pieces.append(line[start:end])
+        slots.append(k)
+        start = end = end + len(name)
+    return (*pieces, line[start:]), tuple(slots)
 
 
 def _block_names(raw: list[Any], body: list[str]) -> list[str]:

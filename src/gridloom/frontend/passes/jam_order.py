@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gridloom.errors import SourceError
+from gridloom.frontend.analysis.evolution import Evolution
+from gridloom.frontend.analysis.loops import NaturalLoop
 from gridloom.frontend.c.address import Pointers
 from gridloom.frontend.c.arrays import Access, find_accesses, may_overlap
-from gridloom.frontend.c.llvm.ir import Instruction, IrModule
-from gridloom.frontend.c.llvm.layout import DataLayout
-from gridloom.frontend.c.loops import NaturalLoop, next_value
-from gridloom.frontend.c.nest.values import constant_addition
 from gridloom.frontend.c.region import LoopRegion, flatten_nest
+from gridloom.frontend.llvm.ir import Instruction, IrModule
+from gridloom.frontend.llvm.layout import DataLayout
 
 
 def refuse_crossings(
@@ -77,5 +77,5 @@ def _is_own(a: Access, b: Access, region: LoopRegion, loop: NaturalLoop) -> bool
     counter = moved[0]
     if a.address.base is not b.address.base or counter not in loop.phis or counter.type != "i32":
         return False
-    step = constant_addition(next_value(loop, counter), counter)
+    step = Evolution(loop).step_of(counter)
     return step is not None and abs(step * a.place.terms[counter]) >= a.size

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridloom.frontend.c.llvm.ir import Constant, Instruction
-from gridloom.frontend.c.trips import LoopCounter, last_visit, read_signed
-from gridloom.frontend.c.trips import Test as Comparison
+from gridloom.frontend.analysis.trips import LoopCounter, last_visit, read_signed
+from gridloom.frontend.analysis.trips import Test as Comparison
+from gridloom.frontend.llvm.ir import Constant, Instruction
 
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _HOLDS = {

@@ -97,6 +97,11 @@ class Instruction:
     access_type: str = ""
     #: The variable of the source that holds the value; "" where none does.
     variable: str = ""
+    #: The line around the operands that have names, and which operands those are; what a copy is written with.
+    pieces: tuple[str, ...] = ()
+    slots: tuple[int, ...] = ()
+    #: The metadata at the end of the line.
+    metadata: str = ""
 
     def __repr__(self) -> str:
         return f"Instruction({self.text.strip()})"
@@ -133,6 +138,8 @@ class Function:
     blocks: dict[str, BasicBlock]
     #: Only functions of the module call it, so that clang may know what its arguments are.
     internal: bool = False
+    #: Its first line.
+    head: str = ""
 
     @property
     def entry(self) -> str:
@@ -158,5 +165,8 @@ class IrModule:
     structs: dict[str, str]
     #: Branch instruction -> the loop that it closes.
     spans: dict[Instruction, LoopSpan]
+    #: What stands outside of functions: types, globals and declarations; attributes and metadata.
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     #: Functions of the source that are not in the module: name -> (line, reason).
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)

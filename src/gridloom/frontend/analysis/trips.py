@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gridloom.frontend.c.llvm.ir import Constant, Instruction, Value
+from gridloom.frontend.analysis.evolution import bits_of
+from gridloom.frontend.llvm.ir import Constant, Instruction, Value
 
 #: Counters of at most so many bits are followed step by step.
 _FOLLOWED: Final = 16
@@ -49,11 +50,6 @@ class Test:
         """Whether the loop goes on, from numbers as the comparison reads them."""
         a, b = (bound, value) if self.swapped else (value, bound)
         return _RELATIONS[self.predicate[-2:]](a, b) != self.stops
-
-
-def bits_of(type_: str) -> int:
-    """Bits of an integer type; a pointer has those of an address."""
-    return 32 if type_ == "ptr" else int(type_[1:])
 
 
 def read_signed(number: int, bits: int) -> int:

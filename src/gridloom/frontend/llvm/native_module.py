@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom.errors import SourceError
-from gridloom.frontend.c.llvm.driver import (
+from gridloom.frontend.llvm.driver import (
     MAX_IR_BYTES,
     MAX_MEMORY,
     SEMANTICS,

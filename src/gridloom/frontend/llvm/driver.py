@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.c.llvm.includes import check_directives, check_includes, looked_at, parse_includes
 from gridloom.frontend.confinement import stop
+from gridloom.frontend.llvm.includes import check_directives, check_includes, looked_at, parse_includes
 from gridloom.text_file import read_text
 
 #: Seconds that one compilation may take.

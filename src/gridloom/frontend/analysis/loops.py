@@ -2,14 +2,16 @@
 
 A back edge goes to a block that dominates its source; the blocks of a loop are those that reach the source without
 passing the target. Dominators are computed with the iteration of Cooper, Harvey and Kennedy. They are loops of the
-records of :mod:`gridloom.frontend.c.llvm.ir`.
+records of :mod:`gridloom.frontend.llvm.ir`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gridloom.frontend.c.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, LoopSpan, Value
+from gridloom.frontend.analysis.evolution import Evolution, Form, linear_form
+from gridloom.frontend.llvm.ir import BasicBlock, Constant, Function, Instruction, IrModule, LoopSpan, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +51,16 @@ class NaturalLoop:
         """True for an instruction of the loop."""
         return isinstance(value, Instruction) and value.block in self.blocks
 
+    def initial(self, phi: Instruction) -> Value | None:
+        """What a header phi holds at first; None when it comes from several places."""
+        outside = [phi.operands[k] for k, source in enumerate(phi.incoming) if source not in self.blocks]
+        first = outside[0]
+        return first if all(value is first or _equal(value, first) for value in outside) else None
+
+    def following(self, phi: Instruction) -> Value:
+        """What an iteration leaves in a header phi for the next one."""
+        return phi.operands[phi.incoming.index(self.latches[0])]
+
 
 def predecessors(function: Function) -> dict[str, list[str]]:
     """Block -> the blocks that lead to it."""
@@ -57,6 +69,18 @@ def predecessors(function: Function) -> dict[str, list[str]]:
         for target in block.successors:
             before[target].append(name)
     return before
+
+
+def reach(edges: Mapping[str, Sequence[str]], starts: Iterable[str], stops: Collection[str] = ()) -> set[str]:
+    """The blocks that are reached from some blocks, themselves included, without passing others."""
+    seen: set[str] = set()
+    work = list(starts)
+    while work:
+        name = work.pop()
+        if name not in seen and name not in stops:
+            seen.add(name)
+            work += edges[name]
+    return seen
 
 
 def reverse_postorder(function: Function) -> list[str]:
@@ -178,14 +202,7 @@ def _nested(function: Function, headers: list[tuple[str, list[str], LoopSpan | N
 
 def _members(header: str, latches: list[str], before: dict[str, list[str]]) -> set[str]:
     """The blocks of a natural loop: everything that reaches a latch without passing the header."""
-    inside = {header}
-    work = list(latches)
-    while work:
-        name = work.pop()
-        if name not in inside:
-            inside.add(name)
-            work += before[name]
-    return inside
+    return {header} | reach(before, latches, {header})
 
 
 def _merge_latches(function: Function, header: str, latches: list[str]) -> str:
@@ -221,11 +238,11 @@ def _fold_lagging(loop: NaturalLoop) -> None:
     forms over one symbol, whose distances can be proved.
     """
     for phi in loop.phis:
-        counter = next_value(loop, phi)
+        counter = loop.following(phi)
         if not (isinstance(counter, Instruction) and counter in loop.phis and counter is not phi):
             continue
-        step = _step(next_value(loop, counter), counter)
-        first, lagging = initial_value(loop, counter), initial_value(loop, phi)
+        step = Evolution(loop).step_of(counter) if counter.type != "ptr" else None
+        first, lagging = loop.initial(counter), loop.initial(phi)
         if not step or first is None or lagging is None or not _is_ahead(first, lagging, step):
             continue
         behind = Instruction(phi.name, phi.type, "add", phi.text, phi.block, phi.line)
@@ -239,32 +256,9 @@ def _fold_lagging(loop: NaturalLoop) -> None:
                 item.operands = [behind if operand is phi else operand for operand in item.operands]
 
 
-def _step(value: Value, counter: Value) -> int:
-    """What an addition adds to a counter; 0 where it is none."""
-    if not (isinstance(value, Instruction) and value.opcode == "add" and value.operands[0] is counter):
-        return 0
-    added = value.operands[1]
-    return added.value if isinstance(added, Constant) else 0
-
-
 def _is_ahead(first: Value, lagging: Value, step: int) -> bool:
     """True when ``first`` is ``lagging`` plus the step."""
-    if isinstance(first, Constant) and isinstance(lagging, Constant):
-        return first.value == lagging.value + step
-    return _step(first, lagging) == step
-
-
-def initial_value(loop: NaturalLoop, phi: Instruction) -> Value | None:
-    """What a header phi holds at first; None when it comes from several places."""
-    outside = [phi.operands[k] for k, source in enumerate(phi.incoming) if source not in loop.blocks]
-    first = outside[0]
-    same = all(value is first or _equal(value, first) for value in outside)
-    return first if same else None
-
-
-def next_value(loop: NaturalLoop, phi: Instruction) -> Value:
-    """What an iteration leaves in a header phi for the next one."""
-    return phi.operands[phi.incoming.index(loop.latches[0])]
+    return linear_form(first).minus(linear_form(lagging)) == Form(step)
 
 
 def _equal(a: Value, b: Value) -> bool:
