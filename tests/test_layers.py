@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "partition": NOUNS | {"search"},
     "emit": NOUNS,
     "hardware": NOUNS,
-    "learn": NOUNS,
+    "learn": NOUNS | {"run"},
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
     "explore": NOUNS | TOOLS | {"flow"},

@@ -83,6 +83,16 @@ class Entry:
         return object_at(self.target, extra=self.extra is not None)
 
 
+def entries(place: str, summaries: Mapping[str, str | tuple[str, str]]) -> dict[str, Entry]:
+    """Return entries of one kind of place, in which ``{}`` stands for the name; a pair is a summary and an extra.
+
+    >>> entries("package:suites/{}.yaml", {"small": "three graphs"})["small"].target
+    'package:suites/small.yaml'
+    """
+    pairs = {name: (text,) if isinstance(text, str) else text for name, text in summaries.items()}
+    return {name: Entry(place.format(name), *pair) for name, pair in pairs.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Reader(Entry):
     """A reader of source files: a function from a path to a Dfg, and the endings of the files that it reads.

@@ -1,7 +1,9 @@
-"""What learned models share: boosted trees, and weights as files of plain arrays.
+"""What learned models share: labels in a store, checkpoints, boosted trees, and weights as files of plain arrays.
 
-``boosted``   gradient-boosted trees, grown with scikit-learn and run on numpy
-``weights/``  the shipped weights, each with a model card
+``labelling``    labels that independent jobs make, in a store
+``checkpoints``  the finished parts of a training or an evaluation, by what they depend on
+``boosted``      gradient-boosted trees, grown with scikit-learn and run on numpy
+``weights/``     the shipped weights, each with a model card
 
 The models themselves belong to their targets (``targets/*/learned``). There ``model`` is the object that ``gridloom
 train`` and ``gridloom eval`` find in the registry, ``training`` fits it, and ``inference`` runs trained weights on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gridloom.registry import ArrayKind, Command, Entry, Mapper, Target
+from gridloom.registry import ArrayKind, Command, Mapper, Target, entries
 
 TARGET: Final = Target(
     name="grid",
@@ -14,14 +14,15 @@ TARGET: Final = Target(
             "static", ("grid",), "static grids such as mesh", problem=("kernel:tree_reduce,nodes=7", "mesh:4x4")
         ),
     },
-    archs={
-        "mesh": Entry("gridloom.targets.grid.families.mesh:build", "static grid in which each tile has 4 neighbours"),
-        "onehop": Entry("gridloom.targets.grid.families.mesh:build", "static grid with neighbours at distance 1 and 2"),
-        "chess": Entry(
-            "gridloom.targets.grid.families.mesh:build", "static grid in which cells with 4 and with 8 links alternate"
-        ),
-        "hex": Entry("gridloom.targets.grid.families.mesh:build", "static grid in which each tile has 6 neighbours"),
-    },
+    archs=entries(
+        "gridloom.targets.grid.families.mesh:build",
+        {
+            "mesh": "static grid in which each tile has 4 neighbours",
+            "onehop": "static grid with neighbours at distance 1 and 2",
+            "chess": "static grid in which cells with 4 and with 8 links alternate",
+            "hex": "static grid in which each tile has 6 neighbours",
+        },
+    ),
     mappers={
         "anneal": Mapper(
             {"grid": "gridloom.targets.grid.mappers.anneal:anneal"},
@@ -49,41 +50,22 @@ TARGET: Final = Target(
             "complete binary trees by the H-tree or a compact layout",
         ),
     },
-    suites={
-        "smoke": Entry("gridloom.targets.grid:suites/smoke.yaml", "ten small kernels on the four static grids"),
-        "neosa": Entry(
-            "gridloom.targets.grid:suites/neosa.yaml", "37 graphs on the smallest square of each static topology"
-        ),
-        "neosa-reconvergent": Entry(
-            "gridloom.targets.grid:suites/neosa-reconvergent.yaml", "the 15 graphs of neosa that are not forests"
-        ),
-        "neosa-files": Entry("gridloom.targets.grid:suites/neosa-files.yaml", "neosa with the published files"),
-        "neosa-border": Entry(
-            "gridloom.targets.grid:suites/neosa-border.yaml", "neosa with inputs and results on the border"
-        ),
-        "neosa-released": Entry(
-            "gridloom.targets.grid:suites/neosa-released.yaml",
-            "neosa-border by 1,000 instances of the released NeoSA schedule",
-        ),
-        "neosa-exact": Entry(
-            "gridloom.targets.grid:suites/neosa-exact.yaml",
-            "neosa-border on the mesh by the first mapping of a solver",
-            "exact",
-        ),
-        "neosa-multipliers": Entry(
-            "gridloom.targets.grid:suites/neosa-multipliers.yaml", "neosa-border with multipliers on some tiles only"
-        ),
-        "neosa-multipliers-any": Entry(
-            "gridloom.targets.grid:suites/neosa-multipliers-any.yaml", "neosa with multipliers on some tiles only"
-        ),
-        "ucsb": Entry(
-            "gridloom.targets.grid:suites/ucsb.yaml", "ten published graphs, read from files, on the smallest squares"
-        ),
-        "ucsb-kernels": Entry(
-            "gridloom.targets.grid:suites/ucsb-kernels.yaml",
-            "five kernels like graphs of ucsb that are not among its files",
-        ),
-    },
+    suites=entries(
+        "gridloom.targets.grid:suites/{}.yaml",
+        {
+            "smoke": "ten small kernels on the four static grids",
+            "neosa": "37 graphs on the smallest square of each static topology",
+            "neosa-reconvergent": "the 15 graphs of neosa that are not forests",
+            "neosa-files": "neosa with the published files",
+            "neosa-border": "neosa with inputs and results on the border",
+            "neosa-released": "neosa-border by 1,000 instances of the released NeoSA schedule",
+            "neosa-exact": ("neosa-border on the mesh by the first mapping of a solver", "exact"),
+            "neosa-multipliers": "neosa-border with multipliers on some tiles only",
+            "neosa-multipliers-any": "neosa with multipliers on some tiles only",
+            "ucsb": "ten published graphs, read from files, on the smallest squares",
+            "ucsb-kernels": "five kernels like graphs of ucsb that are not among its files",
+        },
+    ),
     commands={
         "vpr": Command(
             "gridloom.targets.grid.commands.vpr_command:vpr",

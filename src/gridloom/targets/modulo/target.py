@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gridloom.registry import ArrayKind, Entry, Mapper, Target
+from gridloom.registry import ArrayKind, Entry, Mapper, Target, entries
 
 TARGET: Final = Target(
     name="modulo",
@@ -24,23 +24,21 @@ TARGET: Final = Target(
         ),
     },
     archs={
-        "torus": Entry("gridloom.targets.modulo.families.torus:build", "modulo-scheduled torus with register files"),
-        **{
-            f"ramp-{k}": Entry(
-                "gridloom.targets.modulo.families.torus:build", f"torus preset {k} of the RAMP evaluation"
-            )
-            for k in range(1, 13)
-        },
-        "hycube": Entry(
+        **entries(
+            "gridloom.targets.modulo.families.torus:build",
+            {"torus": "modulo-scheduled torus with register files"}
+            | {f"ramp-{k}": f"torus preset {k} of the RAMP evaluation" for k in range(1, 13)},
+        ),
+        **entries(
             "gridloom.targets.modulo.families.hycube:build",
-            "modulo-scheduled mesh of crossbars that pass several links per cycle",
+            {"hycube": "modulo-scheduled mesh of crossbars that pass several links per cycle"},
         ),
-        "adres": Entry(
+        **entries(
             "gridloom.targets.modulo.families.classics:build",
-            "8 x 8 array like ADRES, with a shared file in the first row",
-        ),
-        "openedge-cgra": Entry(
-            "gridloom.targets.modulo.families.classics:build", "4 x 4 torus with a memory port for each column"
+            {
+                "adres": "8 x 8 array like ADRES, with a shared file in the first row",
+                "openedge-cgra": "4 x 4 torus with a memory port for each column",
+            },
         ),
         "morpher": Entry(
             "gridloom.targets.modulo.families.morpher.array:build", "array that a Morpher JSON file describes"
@@ -85,40 +83,21 @@ TARGET: Final = Target(
             "learn",
         ),
     },
-    suites={
-        "functions": Entry(
-            "gridloom.targets.modulo:suites/functions.yaml",
-            "34 whole C functions on two torus arrays, compared with compiled C",
-        ),
-        "c-loops": Entry(
-            "gridloom.targets.modulo:suites/c-loops.yaml", "the C loops of examples/kernels on a torus", "c"
-        ),
-        "large": Entry(
-            "gridloom.targets.modulo:suites/large.yaml", "loops of 120 to 4,000 operations on large tori", "c"
-        ),
-        "panorama": Entry(
-            "gridloom.targets.modulo:suites/panorama.yaml",
-            "seven large loops of Panorama, read from files, on two tori",
-        ),
-        "loops": Entry(
-            "gridloom.targets.modulo:suites/loops.yaml", "twenty kernels with carried values on ramp-1 to ramp-12"
-        ),
-        "satmapit": Entry(
-            "gridloom.targets.modulo:suites/satmapit.yaml", "five loops of SAT-MapIt, read from files, on four tori"
-        ),
-        "ccf": Entry(
-            "gridloom.targets.modulo:suites/ccf.yaml", "loops extracted by CCF, read from files, on a 4x4 torus"
-        ),
-        "morpher": Entry(
-            "gridloom.targets.modulo:suites/morpher.yaml", "kernels of Morpher, read from files, on a 4x4 torus"
-        ),
-        "e2emap": Entry(
-            "gridloom.targets.modulo:suites/e2emap.yaml", "kernels of E2EMap, read from files, on a 4x4 torus"
-        ),
-        "cgra_bench": Entry(
-            "gridloom.targets.modulo:suites/cgra_bench.yaml", "kernels of CGRA-Bench, read from files, on a 4x4 torus"
-        ),
-    },
+    suites=entries(
+        "gridloom.targets.modulo:suites/{}.yaml",
+        {
+            "functions": "34 whole C functions on two torus arrays, compared with compiled C",
+            "c-loops": ("the C loops of examples/kernels on a torus", "c"),
+            "large": ("loops of 120 to 4,000 operations on large tori", "c"),
+            "panorama": "seven large loops of Panorama, read from files, on two tori",
+            "loops": "twenty kernels with carried values on ramp-1 to ramp-12",
+            "satmapit": "five loops of SAT-MapIt, read from files, on four tori",
+            "ccf": "loops extracted by CCF, read from files, on a 4x4 torus",
+            "morpher": "kernels of Morpher, read from files, on a 4x4 torus",
+            "e2emap": "kernels of E2EMap, read from files, on a 4x4 torus",
+            "cgra_bench": "kernels of CGRA-Bench, read from files, on a 4x4 torus",
+        },
+    ),
     hooks={
         "array_files": {".json": "gridloom.targets.modulo.families.morpher.array:read_spec"},
         "estimates": {"modulo": "gridloom.targets.modulo.estimate"},

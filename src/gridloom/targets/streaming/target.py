@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gridloom.registry import ArrayKind, Command, Entry, Mapper, Target
+from gridloom.registry import ArrayKind, Command, Entry, Mapper, Target, entries
 
 TARGET: Final = Target(
     name="streaming",
@@ -51,16 +51,13 @@ TARGET: Final = Target(
             "learn",
         ),
     },
-    suites={
-        "se-strict": Entry(
-            "gridloom.targets.streaming:suites/se-strict.yaml",
-            "44 kernels and random graphs on streaming engines, at level strict",
-        ),
-        "se": Entry(
-            "gridloom.targets.streaming:suites/se.yaml",
-            "kernels and random graphs on a streaming engine, at both levels",
-        ),
-    },
+    suites=entries(
+        "gridloom.targets.streaming:suites/{}.yaml",
+        {
+            "se-strict": "44 kernels and random graphs on streaming engines, at level strict",
+            "se": "kernels and random graphs on a streaming engine, at both levels",
+        },
+    ),
     commands={
         "program": Command(
             "gridloom.targets.streaming.commands.program_command:program",

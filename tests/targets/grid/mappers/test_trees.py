@@ -12,8 +12,7 @@ from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
-from gridloom.targets.grid.mappers.place.tree_layouts import TreeLayout, compact, h_tree
-from gridloom.targets.grid.mappers.trees import TreesConfig, trees
+from gridloom.targets.grid.mappers.trees import TreeLayout, TreesConfig, compact, h_tree, trees
 from gridloom.verify import stats
 
 H_TREE_AREA = {15: 21, 31: 49, 63: 105, 127: 225}

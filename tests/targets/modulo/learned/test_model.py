@@ -19,12 +19,11 @@ from gridloom.mapping.mii import mii
 from gridloom.run.work import WorkFolder
 from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, bound_ii
 from gridloom.targets.modulo.learned import data, labels, training
-from gridloom.targets.modulo.learned.arrays import array, array_text
 from gridloom.targets.modulo.learned.features import AT_NAMES, NAMES, at, of_pair
 from gridloom.targets.modulo.learned.inference import ASKED, LearnedIi, ReachabilityTrees, load_trees, save_trees
 from gridloom.targets.modulo.learned.labels import LabelledLoop
 from gridloom.targets.modulo.learned.model import MODEL, InitiationConfig
-from gridloom.targets.modulo.learned.random_loops import SHAPES, draw, style_of
+from gridloom.targets.modulo.learned.random_loops import SHAPES, array, array_text, draw, style_of
 
 
 def stump(feature: str, threshold: float, low: float, high: float) -> ReachabilityTrees:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gridloom.targets.rows.learned.checkpoints import Checkpoints
+from gridloom.learn.checkpoints import Checkpoints
 
 
 class Maker:

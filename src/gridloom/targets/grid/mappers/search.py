@@ -27,9 +27,8 @@ from gridloom.search.arrays import Bools, Int32s
 from gridloom.targets.grid.mappers.balance.exact import Balance, IssueTiming, LengthWindow, balance, plan
 from gridloom.targets.grid.mappers.mapping import PlacementCandidate, Score
 from gridloom.targets.grid.mappers.place.joint import JointAnnealer
-from gridloom.targets.grid.mappers.place.tables import edge_tables, graph_tables, grid_tables
 from gridloom.targets.grid.mappers.place.ways import HOT, WaysAnnealer
-from gridloom.targets.grid.mappers.problem import StaticProblem
+from gridloom.targets.grid.mappers.problem import StaticProblem, edge_tables, graph_tables, grid_tables
 from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, route, shortest
 from gridloom.targets.grid.mappers.screening import match
 

@@ -22,7 +22,7 @@ from gridloom.archs.model import Arch, ArchBuilder, Kind
 from gridloom.archs.parts.crossbars import MAX_HOPS, Link, add_ports, add_ways
 from gridloom.archs.parts.files import File, add_file
 from gridloom.archs.spec import check_range, finish_array, parameters
-from gridloom.targets.modulo.families.time_shared import TimeSharedParameters, add_memory, add_tiles, check_parameters
+from gridloom.targets.modulo.families.torus import TimeSharedParameters, add_memory, add_tiles, check_parameters
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,7 @@ from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
 from gridloom.run import Job, ask, canonical_json
 from gridloom.search.budget import Budget
-from gridloom.targets.modulo.learned.arrays import array, array_text
-from gridloom.targets.modulo.learned.random_loops import draw
+from gridloom.targets.modulo.learned.random_loops import array, array_text, draw
 from gridloom.targets.modulo.mappers.config import ModuloConfig
 from gridloom.transform.streams import needs_memory, streams_to_memory
 

@@ -19,8 +19,8 @@ from gridloom.errors import GridloomError, OptionError
 from gridloom.learn import weights
 from gridloom.run import Store
 from gridloom.targets.modulo.learned import data
-from gridloom.targets.modulo.learned.arrays import array
 from gridloom.targets.modulo.learned.features import NAMES, Floats, of_pair
+from gridloom.targets.modulo.learned.random_loops import array
 
 NAME: Final = "initiation-labels"
 FILE: Final = f"{NAME}.npz"

@@ -7,7 +7,7 @@ needs neither torch nor scikit-learn, since the shipped estimator runs on numpy;
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,14 +20,15 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.boosted import ForestSettings
-from gridloom.run import ExecutorSpec, Job, Store, run_stored
+from gridloom.learn.labelling import label_missing
+from gridloom.run import Store
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.modulo.ii_estimate import IiEstimate
 from gridloom.targets.modulo.learned import data, labels
-from gridloom.targets.modulo.learned.arrays import array
 from gridloom.targets.modulo.learned.inference import NAME, LearnedIi, load_trees, save_trees, shipped_estimator
 from gridloom.targets.modulo.learned.labels import LabelledLoop
+from gridloom.targets.modulo.learned.random_loops import array
 from gridloom.targets.modulo.learned.training import RIVALS, Predictor, folds_of, predictor_of, train_trees
 
 #: The fewest pairs that training takes.
@@ -104,20 +105,9 @@ class InitiationModel:
         """
         path = work.folder / data.STORE_NAME
         wanted = list(data.pairs(config.families, config.graphs, config.sources()))
+        usable = (data.question(source, arch) for source, arch in wanted if data.usable(source, arch))
         with Store(path) as store:
-
-            def told(progress: Any) -> None:
-                work.progress(f"{progress.done} of {len(wanted)} pairs", progress.done / len(wanted))
-
-            def until_over() -> Iterator[Job[Any]]:
-                for source, arch in wanted:
-                    if work.over():
-                        return
-                    if data.usable(source, arch):
-                        yield data.question(source, arch)
-
-            spec = ExecutorSpec.parse(jobs=work.jobs)
-            done = run_stored(data.label, until_over(), store, executor=spec, progress=told)
+            done = label_missing(data.label, usable, len(wanted), "pairs", store, work)
         pairs = labels.of_store(path)
         labels.pack(work.folder / labels.FILE, pairs)
         return {"computed": done.computed, "failed": done.failed, **summary(pairs)}

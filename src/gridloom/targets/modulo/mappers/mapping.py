@@ -9,6 +9,7 @@ by a whole number of IIs, so that the first one is at least 0 and slots stay as 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gridloom.search.budget import SearchView
 from gridloom.search.placements import no_place_left
 from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.state import ModuloState
+from gridloom.targets.modulo.mappers.structure import number_copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,19 @@ class Solution:
     ii: int
     registers: RegisterUse
     state: ModuloState
+
+    @cached_property
+    def usable(self) -> list[int]:
+        """The registers that the search may use, file by file."""
+        files = range(len(self.problem.arch.register_files))
+        return [r for k in files for r in self.problem.usable(k, self.registers.limit)]
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of the search."""
+        wires = self.problem.structure.wires
+        states = len(wires.states) if wires is not None else 0
+        return 4 * len(self.problem.arch.tiles) + len(self.usable) + states + 1
 
 
 def to_mapping(solution: Solution, provenance: dict[str, Any]) -> Mapping:
@@ -55,14 +70,8 @@ class _Writer:
         self.state = solution.state
         self.arch = problem.arch
         self.tiles = len(self.arch.tiles)
-        limit = solution.registers.limit
-        self.registers = [r for k in range(len(self.arch.register_files)) for r in problem.usable(k, limit)]
-        self.elements = _elements(problem, len(self.registers))
-        self.issue = {
-            (Kind(kind), tile): r
-            for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist()))
-            if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
-        }
+        self.registers, self.elements = solution.usable, solution.elements
+        self.units = problem.structure.units
         #: The copy of a live-in by (its graph position, the resource that keeps it).
         self.copies: dict[tuple[int, int], int] = {}
         self.shift = self._first_cycle() // solution.ii * solution.ii
@@ -173,8 +182,7 @@ class _Writer:
             return self.problem.copy_of[source]
         position = self.problem.liveins[source - len(self.problem.nodes)]
         resource = self._resource(codes[0] % self.elements)
-        mine = sum(1 for k, _ in self.copies if k == position)
-        return self.copies.setdefault((position, resource), mine)
+        return number_copy(self.copies, position, resource)
 
     def _resource(self, element: int) -> int:
         """The resource of a storage element."""
@@ -193,12 +201,12 @@ class _Writer:
         names, tile = self.arch.resource_names, element % self.tiles
         if element < self.tiles:
             self._read(hops, at, tile, 0, cycle)
-            hops.append((names[self.issue[Kind.FU, tile]], cycle))
+            hops.append((names[self.units[Kind.FU, tile]], cycle))
         elif element < 2 * self.tiles:
-            hops.append((names[self.issue[Kind.LOAD, tile]], cycle))
+            hops.append((names[self.units[Kind.LOAD, tile]], cycle))
         elif element < 3 * self.tiles:
             self._read(hops, at, tile, 0, cycle)
-            hops.append((names[self.issue[Kind.STORE, tile]], cycle))
+            hops.append((names[self.units[Kind.STORE, tile]], cycle))
         else:
             hops.append((names[self._resource(element)], cycle))
         return element
@@ -213,12 +221,6 @@ class _Writer:
         hops.append((names[int(self.arch.operand_inputs[tile, operand])], cycle))
 
 
-def _elements(problem: ModuloProblem, registers: int) -> int:
-    """The number of elements of a search that uses so many registers."""
-    wires = problem.structure.wires
-    return 4 * len(problem.arch.tiles) + registers + (len(wires.states) if wires is not None else 0) + 1
-
-
 def memory_words(solution: Solution) -> int:
     """Words of spilled values and live-ins that a solution keeps in the data memory.
 
@@ -227,8 +229,7 @@ def memory_words(solution: Solution) -> int:
     """
     problem = solution.problem
     state, tiles = solution.state, len(problem.arch.tiles)
-    registers = sum(len(problem.usable(k, solution.registers.limit)) for k in range(len(problem.arch.register_files)))
-    elements = _elements(problem, registers)
+    elements = solution.elements
     lives: dict[tuple[int, int, int], int] = {}
     kept: set[int] = set()
     for e, (net, _) in enumerate(problem.ends):
@@ -252,10 +253,8 @@ def find_congestion(solution: Solution, most: int = 8) -> tuple[str, ...]:
     problem = solution.problem
     names = problem.arch.resource_names
     total = solution.state.usage.history.sum(axis=1)
-    limit = solution.registers.limit
-    registers = [r for k in range(len(problem.arch.register_files)) for r in problem.usable(k, limit)]
     wires = problem.structure.wires
-    resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *registers]
+    resource = [*problem.arch.fu.tolist(), *problem.arch.out.tolist(), *solution.usable]
     resource += wires.resources if wires is not None else ()
     order = np.argsort(-total, kind="stable")[:most]
     return tuple(names[resource[k]] for k in order.tolist() if total[k] > 0)

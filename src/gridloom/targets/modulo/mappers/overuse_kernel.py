@@ -9,7 +9,7 @@ from __future__ import annotations
 from gridloom.jit import borrowing
 from gridloom.search.random import RandomState, random_unit
 from gridloom.targets.modulo.mappers.route_kernel import group_of
-from gridloom.targets.modulo.mappers.state import Marks, ModuloFabric, ModuloLoop, ModuloRoutes, ModuloState, SlotUsage
+from gridloom.targets.modulo.mappers.state import Marks, ModuloLoop, PlacerRun, SlotUsage
 
 
 @borrowing
@@ -63,8 +63,9 @@ def remember(usage: SlotUsage, marks: Marks, weight: float) -> None:
 
 
 @borrowing
-def _touches_overuse(loop: ModuloLoop, state: ModuloState, marks: Marks, node: int) -> bool:
+def _touches_overuse(run: PlacerRun, node: int) -> bool:
     """True when a node's slot, bus or output register is overused."""
+    loop, state, marks = run.loop, run.state, run.work.marks
     tile, cycle, ii = state.tile[node], state.cycle[node], marks.overused.shape[1]
     slot = cycle % ii
     if marks.overused[tile, slot]:
@@ -90,11 +91,12 @@ def _ever_overused(marks: Marks, group: int) -> bool:
 
 
 @borrowing
-def _crosses_overuse(fabric: ModuloFabric, routes: ModuloRoutes, marks: Marks, edge: int) -> bool:
+def _crosses_overuse(run: PlacerRun, edge: int) -> bool:
     """True when a route passes something overused: an issue slot, a bus, an output register it writes, a storage.
 
     A route that begins at a live-in in a register uses that register in every slot.
     """
+    fabric, routes, marks = run.fabric, run.state.routes, run.work.marks
     tiles, elements = fabric.tiles, fabric.elements
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
@@ -117,21 +119,21 @@ def _crosses_overuse(fabric: ModuloFabric, routes: ModuloRoutes, marks: Marks, e
 
 
 @borrowing
-def mark(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, marks: Marks, random_state: RandomState,
-          removal: float, leaving: float, rerouting: float) -> None:  # fmt: skip
+def mark(run: PlacerRun, random_state: RandomState, removal: float, leaving: float, rerouting: float) -> None:
     """Mark what touches overuse: nodes, and of routes that cross it the route itself or one of its ends.
 
     Each is taken with the probability ``removal``, so that not all parties to a conflict leave at the same time. Of the
     routes, about a third are rerouted between the same ends.
     """
+    loop, state, marks = run.loop, run.state, run.work.marks
     halfway = rerouting + 0.35 if rerouting < 0.5 else 0.5 + 0.5 * rerouting
     for node in range(loop.nodes):
-        if state.tile[node] < 0 or not _touches_overuse(loop, state, marks, node):
+        if state.tile[node] < 0 or not _touches_overuse(run, node):
             continue
         if random_unit(random_state) < leaving:
             mark_node(loop, marks, node)
     for edge in range(len(loop.source)):
-        if state.routes.length[edge] == 0 or not _crosses_overuse(fabric, state.routes, marks, edge):
+        if state.routes.length[edge] == 0 or not _crosses_overuse(run, edge):
             continue
         if random_unit(random_state) >= removal:
             continue

@@ -41,16 +41,14 @@ from gridloom.targets.modulo.mappers.route_kernel import (
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE
 from gridloom.targets.modulo.mappers.state import (
     Labels,
-    Marks,
     ModuloFabric,
     ModuloLoop,
     ModuloState,
     Parameters,
+    PlacerRun,
     PlacerScratch,
     Race,
-    SlotUsage,
     TileBox,
-    Tree,
 )
 
 #: What a candidate pays for an edge that has no route at all, the first time.
@@ -69,11 +67,12 @@ def _ready(loop: ModuloLoop, state: ModuloState, net: int) -> int:
 
 
 @borrowing
-def _open(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, tree: Tree, net: int) -> None:
+def _open(run: PlacerRun, net: int) -> None:
     """Open the tree of a net, with all routes that it has so far; ``close_net`` has to follow before the next."""
+    loop, state = run.loop, run.state
     edges = loop.out[loop.out_at[net] : loop.out_at[net + 1]]
     tile = 0 if net >= loop.nodes else state.tile[net]
-    open_net(fabric, state.usage, state.routes, tree, edges, tile, _ready(loop, state, net))
+    open_net(run, edges, tile, _ready(loop, state, net))
 
 
 @borrowing
@@ -93,28 +92,30 @@ def _occupy(loop: ModuloLoop, state: ModuloState, node: int, step: int) -> None:
 
 
 @borrowing
-def _unroute(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch) -> None:
+def _unroute(run: PlacerRun) -> None:
     """Take out the routes of all edges of nodes that leave, and those that are to be found anew.
 
     A net is opened once for each of its routes that goes; nets that lose none are not opened.
     """
+    loop, state, work = run.loop, run.state, run.work
     for edge in range(len(loop.source)):
         net = loop.source[edge]
         leaves = work.marks.leaving[loop.target[edge]] or (net < loop.nodes and work.marks.leaving[net])
         if state.routes.length[edge] > 0 and (leaves or work.marks.rerouted[edge]):
-            _open(fabric, loop, state, work.tree, net)
-            remove_route(fabric, state.usage, state.routes, work.tree, edge)
+            _open(run, net)
+            remove_route(run, edge)
             close_net(work.tree)
         work.marks.rerouted[edge] = 0
 
 
 @borrowing
-def _remove_marked(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch) -> None:
+def _remove_marked(run: PlacerRun) -> None:
     """Take out the nodes that leave, with the routes of their edges, and the routes that are to be found anew."""
+    loop, state, work = run.loop, run.state, run.work
     if work.marks.marked[0] == 0:
         return
     work.marks.marked[0] = 0
-    _unroute(fabric, loop, state, work)
+    _unroute(run)
     for node in range(loop.nodes):
         if work.marks.leaving[node]:
             work.marks.leaving[node] = 0
@@ -135,8 +136,9 @@ def _box_of_route(fabric: ModuloFabric, labels: Labels, source: int, target: int
 
 
 @borrowing
-def _box_of_node(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, node: int) -> None:
+def _box_of_node(run: PlacerRun, node: int) -> None:
     """Let sweeps visit the tiles around the placed neighbours of a node and between them; all, if there is none."""
+    fabric, loop, state, work = run.fabric, run.loop, run.state, run.work
     box, first = work.labels.box, work.first_tile[node]
     begin_box(box)
     if first >= 0:
@@ -160,30 +162,28 @@ def _box_of_node(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, wor
 
 
 @borrowing
-def _route_edge(
-    fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, edge: int, present: float
-) -> bool:
+def _route_edge(run: PlacerRun, edge: int) -> bool:
     """Give an edge between placed ends its cheapest route; False: there is none.
 
     Spreads the labels from the net's tree up to the cycle in which the target reads, then traces back from the cheapest
     storage that the target's tile can read. The new part of the route is counted in ``usage`` at once.
     """
+    fabric, loop, state, labels = run.fabric, run.loop, run.state, run.work.labels
     net, target = loop.source[edge], loop.target[edge]
     due = state.cycle[target] + fabric.ii * loop.distance[edge]
     ready = _ready(loop, state, net)
     first = ready if ready >= 0 else max(0, due - _LIVEIN_LEAD)
     if due < first or due >= fabric.horizon:
         return False
-    tree, labels = work.tree, work.labels
-    _open(fabric, loop, state, tree, net)
+    _open(run, net)
     tile = 0 if net >= loop.nodes else state.tile[net]
     _box_of_route(fabric, labels, -1 if net >= loop.nodes else tile, state.tile[target])
-    spread(fabric, state.usage, tree, labels, tile, ready, first, due, present)
+    spread(run, tile, ready, first, due)
     storage = read_from(fabric, labels, state.tile[target], due)
-    routed = storage >= 0 and trace(state.routes, tree, labels, edge, storage, due)
+    routed = storage >= 0 and trace(run, edge, storage, due)
     if routed:
-        add_route(fabric, state.usage, state.routes, tree, edge, YES)
-    close_net(tree)
+        add_route(run, edge, YES)
+    close_net(run.work.tree)
     return routed
 
 
@@ -234,21 +234,20 @@ def _window(loop: ModuloLoop, state: ModuloState, node: int, ii: int, span: int,
 
 @borrowing
 def _slot_costs(
-    loop: ModuloLoop,
-    usage: SlotUsage,
+    run: PlacerRun,
     box: TileBox,
     cost: Float64s,
     random_state: RandomState,
     node: int,
     low: int,
     high: int,
-    present: float,
     noise: float,
 ) -> None:
     """Fill ``cost`` with prices of slot, bus and output register; FAR where the node may not sit.
 
     A small random part keeps equal candidates from being taken in the same order each time.
     """
+    loop, usage, present = run.loop, run.state.usage, run.present
     tiles, horizon = cost.shape
     ii, kind = usage.used.shape[1], loop.kind[node]
     for at in range(box.size[TILES]):
@@ -274,23 +273,15 @@ def _slot_costs(
 
 
 @borrowing
-def _add_input_costs(
-    fabric: ModuloFabric,
-    loop: ModuloLoop,
-    state: ModuloState,
-    work: PlacerScratch,
-    node: int,
-    low: int,
-    high: int,
-    present: float,
-) -> int:
+def _add_input_costs(run: PlacerRun, node: int, low: int, high: int) -> int:
     """Add what operands cost to get there; returns how many sources are placed.
 
     One forward sweep for each operand prices all candidates (tile, cycle) at once. A candidate that an operand cannot
     reach pays a price that grows with the number of times the edge had no route, so that what fails often is moved
     first.
     """
-    tree, labels, placed = work.tree, work.labels, 0
+    fabric, loop, state, work = run.fabric, run.loop, run.state, run.work
+    labels, placed = work.labels, 0
     for k in range(loop.in_at[node], loop.in_at[node + 1]):
         edge = loop.into[k]
         net = loop.source[edge]
@@ -304,9 +295,9 @@ def _add_input_costs(
         last = min(high + shift, fabric.horizon - 1)
         if last >= first:
             tile = 0 if net >= loop.nodes else state.tile[net]
-            _open(fabric, loop, state, tree, net)
-            spread(fabric, state.usage, tree, labels, tile, ready, first, last, present)
-            close_net(tree)
+            _open(run, net)
+            spread(run, tile, ready, first, last)
+            close_net(work.tree)
         for at in range(labels.box.size[TILES]):
             tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
@@ -320,21 +311,13 @@ def _add_input_costs(
 
 
 @borrowing
-def _add_output_costs(
-    fabric: ModuloFabric,
-    loop: ModuloLoop,
-    state: ModuloState,
-    work: PlacerScratch,
-    node: int,
-    low: int,
-    high: int,
-    present: float,
-) -> int:
+def _add_output_costs(run: PlacerRun, node: int, low: int, high: int) -> int:
     """Add what results cost to get to consumers; returns how many are placed.
 
     One backward sweep for each consumer prices all candidates at once. It does not know of the sharing between the
     routes of one net, so it overestimates nets with several placed readers.
     """
+    fabric, loop, state, work = run.fabric, run.loop, run.state, run.work
     labels, placed = work.labels, 0
     for k in range(loop.out_at[node], loop.out_at[node + 1]):
         edge = loop.out[k]
@@ -345,7 +328,7 @@ def _add_output_costs(
         last = state.cycle[target] + fabric.ii * loop.distance[edge]
         first = low + 1
         if first <= last < fabric.horizon:
-            gather(fabric, state.usage, labels, state.tile[target], first, last, present)
+            gather(run, state.tile[target], first, last)
         for at in range(labels.box.size[TILES]):
             tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):
@@ -398,11 +381,12 @@ def _tied(loop: ModuloLoop, state: ModuloState, ii: int, tie: int) -> bool:
 
 
 @borrowing
-def _displace(loop: ModuloLoop, state: ModuloState, marks: Marks, ii: int, node: int) -> None:
+def _displace(run: PlacerRun, ii: int, node: int) -> None:
     """Mark what cannot stay now that a node has its cycle: broken ties, dependences that are too short.
 
     The node itself stays, whatever the marks of its partners say.
     """
+    loop, state, marks = run.loop, run.state, run.work.marks
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
         if not _tied(loop, state, ii, tie):
@@ -421,21 +405,14 @@ def _displace(loop: ModuloLoop, state: ModuloState, marks: Marks, ii: int, node:
 
 
 @borrowing
-def _place_node(
-    fabric: ModuloFabric,
-    loop: ModuloLoop,
-    state: ModuloState,
-    work: PlacerScratch,
-    node: int,
-    present: float,
-    parameters: Parameters,
-) -> None:
+def _place_node(run: PlacerRun, node: int, parameters: Parameters) -> None:
     """Place a node where its edges cost least; they are not routed yet.
 
     A node with a given first tile is placed there the first time, and anywhere afterwards. Without placed neighbours
     the distance to its preferred cycle is added, so that the schedule stays compact. No place at all leaves it
     unplaced.
     """
+    fabric, loop, state, work = run.fabric, run.loop, run.state, run.work
     ii = fabric.ii
     if work.first_cycle[node] >= 0:
         state.tile[node] = work.first_tile[node]
@@ -443,14 +420,14 @@ def _place_node(
         work.first_tile[node] = -1
         work.first_cycle[node] = -1
         _occupy(loop, state, node, ADD)
-        _displace(loop, state, work.marks, ii, node)
+        _displace(run, ii, node)
         return
     low, high = _window(loop, state, node, ii, ii + parameters.extra, fabric.horizon)
     box = work.labels.box
-    _box_of_node(fabric, loop, state, work, node)
-    _slot_costs(loop, state.usage, box, work.cost, work.random_state, node, low, high, present, parameters.noise)
-    near = _add_input_costs(fabric, loop, state, work, node, low, high, present)
-    near += _add_output_costs(fabric, loop, state, work, node, low, high, present)
+    _box_of_node(run, node)
+    _slot_costs(run, box, work.cost, work.random_state, node, low, high, parameters.noise)
+    near = _add_input_costs(run, node, low, high)
+    near += _add_output_costs(run, node, low, high)
     _add_tie_costs(loop, state, box, work.cost, ii, node, low, high)
     best, tile, when = FAR, -1, -1
     first_tile = work.first_tile[node]
@@ -470,7 +447,7 @@ def _place_node(
     state.tile[node] = tile
     state.cycle[node] = when
     _occupy(loop, state, node, ADD)
-    _displace(loop, state, work.marks, ii, node)
+    _displace(run, ii, node)
 
 
 @borrowing
@@ -488,12 +465,12 @@ def _loser(loop: ModuloLoop, net: int, target: int, keep: int) -> int:
 
 
 @borrowing
-def _route(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: PlacerScratch, edges: Int64s, keep: int,
-           present: float) -> bool:  # fmt: skip
+def _route(run: PlacerRun, edges: Int64s, keep: int) -> bool:
     """Route those of the edges that have no route yet; True when all have one.
 
     An end of an edge without any route has to leave: the one that is not ``keep``, unless too much hangs on it.
     """
+    loop, state, work = run.loop, run.state, run.work
     complete = True
     for edge in edges:
         if state.routes.length[edge] > 0:
@@ -504,7 +481,7 @@ def _route(fabric: ModuloFabric, loop: ModuloLoop, state: ModuloState, work: Pla
             stays = stays and state.tile[net] >= 0 and work.marks.leaving[net] == 0
         if not stays:
             complete = False
-        elif not _route_edge(fabric, loop, state, work, edge, present):
+        elif not _route_edge(run, edge):
             complete = False
             work.failures[edge] += 1.0
             mark_node(loop, work.marks, _loser(loop, net, target, keep))
@@ -549,14 +526,15 @@ def negotiate(
     while report[0] < parameters.moves and since <= parameters.patience and not race.stop[0]:
         if race.won[0] < race.number:
             return False
-        _remove_marked(fabric, loop, state, work)
+        run = PlacerRun(fabric, loop, state, work, present)
+        _remove_marked(run)
         node = _next_node(state.tile, work.rank, work.random_state, spread_of_ranks)
         edges = work.every_edge
         if node >= 0:
             report[0] += 1
-            _place_node(fabric, loop, state, work, node, present, parameters)
+            _place_node(run, node, parameters)
             edges = loop.touch[loop.touch_at[node] : loop.touch_at[node + 1]]
-        complete = _route(fabric, loop, state, work, edges, node, present)
+        complete = _route(run, edges, node)
         if node >= 0 or marks.marked[0] > 0:
             continue
         over = overuse(usage, marks)
@@ -567,9 +545,7 @@ def negotiate(
             least, since = over, 0
         report[1] = least
         remember(usage, marks, parameters.history)
-        mark(
-            fabric, loop, state, marks, work.random_state, parameters.removal, parameters.leaving, parameters.rerouting
-        )
+        mark(run, work.random_state, parameters.removal, parameters.leaving, parameters.rerouting)
         present = min(present * parameters.growth, parameters.ceiling)
         spread_of_ranks = 4.0
     return False

@@ -25,16 +25,16 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.search.arrays import Int64s, Uint8s, csr64
 from gridloom.targets.modulo.mappers.banks import BankChoice, accessed_array, choose_banks
-from gridloom.targets.modulo.mappers.crossbars.arrays import wire_arrays
+from gridloom.targets.modulo.mappers.crossbars.wires import wire_arrays
 from gridloom.targets.modulo.mappers.schedule.iterative import (
     Dependence,
     heights,
     least_distances,
     modulo_schedule,
     relations,
+    resources,
     shorten_lifetimes,
 )
-from gridloom.targets.modulo.mappers.schedule.resources import resources
 from gridloom.targets.modulo.mappers.state import ModuloFabric, ModuloLoop
 from gridloom.targets.modulo.mappers.stores import keep_to_stores
 from gridloom.targets.modulo.mappers.structure import Structure, structure

@@ -37,7 +37,7 @@ from gridloom.targets.modulo.mappers.reach.box_kernel import (
     clear_all,
     is_whole,
 )
-from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, ModuloRoutes, SlotUsage, Tree
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, PlacerRun, SlotUsage, Tree
 
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
@@ -162,11 +162,12 @@ def _keep(usage: SlotUsage, tree: Tree, code: int, step: int, count: bool) -> No
 
 
 @borrowing
-def add_route(fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edge: int, count: bool) -> None:
+def add_route(run: PlacerRun, edge: int, count: bool) -> None:
     """Put an edge's route into the open tree; ``count``: its uses are new to the state, too.
 
     A move and a load write the output register of their tile in any case, so that register is counted with them.
     """
+    fabric, usage, routes, tree = run.fabric, run.state.usage, run.state.routes, run.work.tree
     before = routes.root[edge]
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
@@ -181,8 +182,9 @@ def add_route(fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree
 
 
 @borrowing
-def _release(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, code: int) -> None:
+def _release(run: PlacerRun, code: int) -> None:
     """Take one use of the open net away; the last one frees what the code uses."""
+    fabric, usage, tree = run.fabric, run.state.usage, run.work.tree
     cycle, element = code // fabric.elements, code % fabric.elements
     tree.own[cycle, element] -= 1
     if tree.own[cycle, element] == 0:
@@ -190,34 +192,34 @@ def _release(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, code: int) -> N
 
 
 @borrowing
-def remove_route(fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edge: int) -> None:
+def remove_route(run: PlacerRun, edge: int) -> None:
     """Take an edge's route out of the open tree and out of the state; what other routes of the net use stays."""
+    fabric, usage, routes, tree = run.fabric, run.state.usage, run.state.routes, run.work.tree
     for k in range(routes.length[edge]):
         code = routes.codes[edge, k]
         if k == 0 and routes.root[edge] == AT_REGISTER:
             _keep(usage, tree, code, TAKE, YES)
         else:
-            _release(fabric, usage, tree, code)
+            _release(run, code)
         beside = _written(fabric, code)
         if beside >= 0:
-            _release(fabric, usage, tree, beside)
+            _release(run, beside)
     routes.length[edge] = 0
 
 
 @borrowing
-def open_net(
-    fabric: ModuloFabric, usage: SlotUsage, routes: ModuloRoutes, tree: Tree, edges: Int64s, tile: int, ready: int
-) -> None:
+def open_net(run: PlacerRun, edges: Int64s, tile: int, ready: int) -> None:
     """Show a net's tree: its producer's output register (``ready`` < 0: it has none) and the routes of its edges.
 
     Costs the length of these routes. Nothing in ``usage`` changes.
     """
+    routes, tree = run.state.routes, run.work.tree
     tree.used_codes[0] = 0
     if ready >= 0:
         _touch(tree, ready * tree.elements + 3 * tree.tiles + tile, AT_PRODUCER)
     for edge in edges:
         if routes.length[edge] > 0:
-            add_route(fabric, usage, routes, tree, edge, NO)
+            add_route(run, edge, NO)
 
 
 @borrowing
@@ -257,9 +259,9 @@ def clear(fabric: ModuloFabric, labels: Labels, first: int, last: int) -> None:
 
 
 @borrowing
-def _offer(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, file: int, first: int, last: int,
-           present: float) -> None:  # fmt: skip
+def _offer(run: PlacerRun, file: int, first: int, last: int) -> None:
     """Let a live-in begin in any register of a file that can keep it, at the price of the register in all slots."""
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     tiles = fabric.tiles
     for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
         if fabric.keeps[register] == 0:
@@ -277,23 +279,14 @@ def _offer(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, f
 
 
 @borrowing
-def _begin(
-    fabric: ModuloFabric,
-    usage: SlotUsage,
-    tree: Tree,
-    labels: Labels,
-    tile: int,
-    ready: int,
-    first: int,
-    last: int,
-    present: float,
-) -> None:
+def _begin(run: PlacerRun, tile: int, ready: int, first: int, last: int) -> None:
     """Prices of the states that the open net is in already, or may begin in.
 
     States of the tree cost nothing. The producer may also write its result to its file in the cycle of the result. A
     live-in may begin in the memory at no price, or in any register that can keep it, at the price of that register in
     all slots.
     """
+    fabric, tree, labels = run.fabric, run.work.tree, run.work.labels
     tiles, elements = fabric.tiles, fabric.elements
     memory = elements - 1 - 3 * tiles
     clear(fabric, labels, first, last)
@@ -314,22 +307,21 @@ def _begin(
             labels.came[cycle, memory] = AT_MEMORY
             labels.run[cycle, memory] = 1
     for k in range(labels.box.size[FILES]):
-        _offer(fabric, usage, tree, labels, labels.box.files[k], first, last, present)
+        _offer(run, labels.box.files[k], first, last)
 
 
 @borrowing
-def _settle_files(
-    fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, present: float
-) -> None:
+def _settle_files(run: PlacerRun, cycle: int) -> None:
     """Let what is written in a cycle into registers; note the cheapest register of each file.
 
     Writes to a file are collected per file, not per register, so a cycle costs one pass over the registers.
     """
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     tiles, slot, box = fabric.tiles, cycle % fabric.ii, labels.box
     for k in range(box.size[FILES]):
         file = box.files[k]
         if fabric.wires > 0 and fabric.port_at[file] < fabric.port_at[file + 1]:
-            enter(fabric, usage, labels, file, cycle, present)
+            enter(run, file, cycle)
         written = labels.write[cycle, file]
         least, where = FAR, -1
         for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
@@ -349,18 +341,9 @@ def _settle_files(
 
 
 @borrowing
-def _result(
-    fabric: ModuloFabric,
-    usage: SlotUsage,
-    tree: Tree,
-    labels: Labels,
-    tile: int,
-    cycle: int,
-    code: int,
-    cost: float,
-    present: float,
-) -> None:
+def _result(run: PlacerRun, tile: int, cycle: int, code: int, cost: float) -> None:
     """A move or a load writes the tile's output register, and may write a register of its file."""
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     if tree.own[cycle, 3 * fabric.tiles + tile] == 0:
         cost += price(usage, fabric.tiles + tile, cycle % fabric.ii, OUT_PRICE, present)
     if cost < labels.best[cycle, tile]:
@@ -406,14 +389,13 @@ def read_from(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> in
 
 
 @borrowing
-def _meets_itself(
-    fabric: ModuloFabric, tree: Tree, labels: Labels, storage: int, cycle: int, tile: int, latency: int
-) -> bool:
+def _meets_itself(run: PlacerRun, storage: int, cycle: int, tile: int, latency: int) -> bool:
     """True when a route that goes on through a tile was there before in the same slot, or in its output register.
 
     Flat cycles that differ by a multiple of the II are the same slot, so a long route can collide with itself, which
     the prices of other signals do not show. Walks back along the labels to the net's tree.
     """
+    fabric, tree, labels = run.fabric, run.work.tree, run.work.labels
     tiles, elements, ii = fabric.tiles, fabric.elements, fabric.ii
     code = cycle * elements + 3 * tiles + storage
     while code >= 0:
@@ -433,12 +415,12 @@ def _meets_itself(
 
 
 @borrowing
-def _pass_on(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, first: int, last: int,
-             present: float) -> None:  # fmt: skip
+def _pass_on(run: PlacerRun, cycle: int, first: int, last: int) -> None:
     """Moves, stores and loads of a cycle: each tile passes on the cheapest copy of the value that it can read.
 
     An issue slot that the net already has in this cycle is free, and so is all that led to it.
     """
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     tiles, slot = fabric.tiles, cycle % fabric.ii
     elements, memory, box = fabric.elements, fabric.elements - 1 - 3 * tiles, labels.box
     for k in range(box.size[TILES]):
@@ -448,7 +430,7 @@ def _pass_on(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels,
         if where >= 0:
             # Only a route as long as a period can come back to a slot that it has taken itself.
             if cycle - first >= fabric.ii and tree.own[cycle, tile] == 0:
-                if _meets_itself(fabric, tree, labels, where, cycle, tile, fabric.move_latency[tile]):
+                if _meets_itself(run, where, cycle, tile, fabric.move_latency[tile]):
                     where = -1
         if where >= 0:
             labels.issued[cycle, tile] = where
@@ -457,7 +439,7 @@ def _pass_on(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels,
                 cost = least + issue_price(usage, tile, slot, fabric.move_pool[tile], fabric.move_price, present)
             ready = cycle + fabric.move_latency[tile]
             if cycle < ready <= last:
-                _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tile, cost, present)
+                _result(run, tile, ready, cycle * elements + tile, cost)
             if has_memory and cycle < last:
                 labels.issued[cycle, 2 * tiles + tile] = where
                 cost = 0.0
@@ -475,16 +457,16 @@ def _pass_on(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels,
                 cost += issue_price(usage, tile, slot, fabric.memory_pool[tile], fabric.move_price, present)
             ready = cycle + fabric.load_latency[tile]
             if ready <= last:
-                _result(fabric, usage, tree, labels, tile, ready, cycle * elements + tiles + tile, cost, present)
+                _result(run, tile, ready, cycle * elements + tiles + tile, cost)
 
 
 @borrowing
-def _hold_in(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, storage: int,
-             present: float) -> None:  # fmt: skip
+def _hold_in(run: PlacerRun, cycle: int, storage: int) -> None:
     """What rests in a storage may rest there for the next cycle, as long as the storage allows.
 
     When an iteration ends (the next slot is 0), a value in a rotating register moves on to the next register.
     """
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     tiles, slot = fabric.tiles, (cycle + 1) % fabric.ii
     cost = labels.best[cycle, storage]
     if cost >= FAR or labels.run[cycle, storage] >= fabric.span[storage]:
@@ -507,52 +489,45 @@ def _hold_in(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels,
 
 
 @borrowing
-def _hold(fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, present: float) -> None:
+def _hold(run: PlacerRun, cycle: int) -> None:
     """What rests in a cycle may rest for the next: in output registers, then in registers, then in memory."""
+    fabric, labels = run.fabric, run.work.labels
     tiles, box = fabric.tiles, labels.box
     for k in range(box.size[TILES]):
-        _hold_in(fabric, usage, tree, labels, cycle, box.tiles[k], present)
+        _hold_in(run, cycle, box.tiles[k])
     for k in range(box.size[FILES]):
         file = box.files[k]
         if labels.least[cycle, file] < FAR:
             for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
-                _hold_in(fabric, usage, tree, labels, cycle, tiles + register, present)
-    _hold_in(fabric, usage, tree, labels, cycle, fabric.elements - 1 - 3 * tiles, present)
+                _hold_in(run, cycle, tiles + register)
+    _hold_in(run, cycle, fabric.elements - 1 - 3 * tiles)
 
 
 @borrowing
-def spread(
-    fabric: ModuloFabric,
-    usage: SlotUsage,
-    tree: Tree,
-    labels: Labels,
-    tile: int,
-    ready: int,
-    first: int,
-    last: int,
-    present: float,
-) -> None:
+def spread(run: PlacerRun, tile: int, ready: int, first: int, last: int) -> None:
     """Least prices of all states from cycle ``first`` to ``last`` for the open net.
 
     ``ready`` is the cycle of the producer's result on ``tile``; negative: the net is a live-in. Within a cycle, writes
     settle first, then values are passed on and held; all of that reaches later cycles only.
     """
-    _begin(fabric, usage, tree, labels, tile, ready, first, last, present)
+    fabric = run.fabric
+    _begin(run, tile, ready, first, last)
     for cycle in range(first, last + 1):
-        _settle_files(fabric, usage, tree, labels, cycle, present)
+        _settle_files(run, cycle)
         if fabric.wires > 0:
-            cross(fabric, usage, tree, labels, cycle, last, present)
+            cross(run, cycle, last)
         if cycle < last:
-            _pass_on(fabric, usage, tree, labels, cycle, first, last, present)
-            _hold(fabric, usage, tree, labels, cycle, present)
+            _pass_on(run, cycle, first, last)
+            _hold(run, cycle)
 
 
 @borrowing
-def trace(routes: ModuloRoutes, tree: Tree, labels: Labels, edge: int, storage: int, cycle: int) -> bool:
+def trace(run: PlacerRun, edge: int, storage: int, cycle: int) -> bool:
     """Write the route to a state into the edge's row; False when it is too long.
 
     Follows the labels back until it meets the net's tree, then the tree back to the root. ``spread`` has to come first.
     """
+    routes, tree, labels = run.state.routes, run.work.tree, run.work.labels
     tiles, elements = tree.tiles, tree.elements
     code = cycle * elements + 3 * tiles + storage
     count, in_tree = 0, False

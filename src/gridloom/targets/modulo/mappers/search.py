@@ -245,10 +245,10 @@ class ModuloSearch:
 
 def warm_up() -> None:
     """Load or compile the kernels of all loops, large ones included."""
-    ModuloSearch(_two_ops(), large=True).warm_up()
+    ModuloSearch(two_ops(), large=True).warm_up()
 
 
-def _two_ops() -> ModuloProblem:
+def two_ops() -> ModuloProblem:
     """The smallest loop that runs every kernel."""
     from gridloom.dfg.model import DfgBuilder
 

@@ -284,6 +284,17 @@ class PlacerScratch(NamedTuple):
     random_state: Uint64s
 
 
+class PlacerRun(NamedTuple):
+    """All that the kernels of a start share, and the price of sharing in the round at hand."""
+
+    fabric: ModuloFabric
+    loop: ModuloLoop
+    state: ModuloState
+    work: PlacerScratch
+    #: What each signal in a slot adds to its price, as a multiple of the price of the empty slot.
+    present: float
+
+
 class Reach(NamedTuple):
     """How far the tiles of a large array are apart, and which are near: what boxes are made of."""
 

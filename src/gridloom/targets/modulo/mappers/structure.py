@@ -6,6 +6,7 @@ The search sees an array as registers and tiles between them; :mod:`gridloom.tar
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,12 @@ class Structure:
     #: The wires that routes compete for, on arrays with crossbars.
     wires: CrossbarWires | None = None
 
+    @cached_property
+    def units(self) -> dict[tuple[Kind, int], int]:
+        """The resource of each function unit, load and store, by its kind and its tile."""
+        pairs = zip(self.arch.kind.tolist(), self.arch.tile.tolist())
+        return {(Kind(k), tile): r for r, (k, tile) in enumerate(pairs) if k in (Kind.FU, Kind.LOAD, Kind.STORE)}
+
 
 def structure(arch: Arch) -> Structure:
     """Read an array's arcs; OptionError for an array that is not made of registers between tiles."""
@@ -44,6 +51,11 @@ def structure(arch: Arch) -> Structure:
     for a, b, latency in zip(arch.arc_source.tolist(), arch.arc_target.tolist(), arch.arc_latency.tolist()):
         arcs.setdefault(a, {})[b] = latency
     return _Reader(arch, arcs).structure()
+
+
+def number_copy(copies: dict[tuple[int, int], int], livein: int, resource: int) -> int:
+    """The copy of a live-in that a resource keeps; copies are numbered in the order in which they are met."""
+    return copies.setdefault((livein, resource), sum(1 for k, _ in copies if k == livein))
 
 
 class _Reader:

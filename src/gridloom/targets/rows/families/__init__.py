@@ -1,1 +1,1 @@
-"""The array families of rows of ALUs: ``vpcma``, ``genmap`` for XML descriptions, ``row_parts`` for what both share."""
+"""The array families of rows of ALUs: ``vpcma`` with the parts that both share, ``genmap`` for XML descriptions."""

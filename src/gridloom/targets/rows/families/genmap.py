@@ -25,7 +25,7 @@ from gridloom.archs.model import Arch, ArchBuilder, Kind, Pool, Setting
 from gridloom.archs.spec import check_size
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import ArchError, SourceError
-from gridloom.targets.rows.families.row_parts import add_alu, add_constant_register, add_load_port, add_store_port
+from gridloom.targets.rows.families.vpcma import add_alu, add_constant_register, add_load_port, add_store_port
 from gridloom.text_file import integer, line_of, read_text, shown
 
 _LIMIT: Final = 8 * 1024 * 1024

@@ -28,10 +28,11 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, Edge, Node
 from gridloom.dfg.ops import OP_TABLE
 from gridloom.errors import OptionError
-from gridloom.run import ExecutorSpec, Job, JobOutcome, Store, ask, canonical_json, run_stored
+from gridloom.learn.labelling import label_missing
+from gridloom.run import Job, JobOutcome, Store, ask, canonical_json
 from gridloom.run.work import WorkFolder
 from gridloom.targets.rows.learned.random_graphs import OVERFULL, draw, style_of
-from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, flatten
+from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, RowGraph, flatten
 from gridloom.targets.rows.mappers.search import LAST_NARROW, LONG_FIT, LONG_NARROW, Starts, narrowest
 
 #: Version of generator, searches and row. After a change of it, rows stored before no longer count.
@@ -102,15 +103,18 @@ def label(asked: dict[str, Any]) -> dict[str, Any]:
     graph = flatten(dfg, arch)
     began = time.process_time()
     narrow = narrowest(Starts(graph, arch), arch.cols, fit=LONG_FIT, narrow=LONG_NARROW, last=LAST_NARROW)
-    ops, values, edges = encode(dfg)
     return {
-        "ops": ops,
-        "values": values,
-        "edges": [end for edge in edges for end in edge],
-        "counts": [graph.count(group) for group in (OP, CONST, LOAD, STORE)],
+        **graph_numbers(dfg, graph),
         **{name: getattr(narrow, name) for name in ("bound", "width", "decided", "conflicts", "moves")},
         "cpu": round(time.process_time() - began, 4),
     }
+
+
+def graph_numbers(dfg: Dfg, graph: RowGraph) -> dict[str, Any]:
+    """Return what a row holds of a graph."""
+    ops, values, edges = encode(dfg)
+    counts = [graph.count(group) for group in (OP, CONST, LOAD, STORE)]
+    return {"ops": ops, "values": values, "edges": [end for edge in edges for end in edge], "counts": counts}
 
 
 def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
@@ -212,16 +216,7 @@ def make(
             job = _question(row.family, row.number, row.arch)
             store.put(job, JobOutcome(job.key, "done", _value(row)))
 
-        def told(progress: Any) -> None:
-            work.progress(f"{progress.done} of {total} graphs", progress.done / total)
-
-        def until_over() -> Iterator[Job[Any]]:
-            for job in jobs(families, graphs, arch, others):
-                if work.over():
-                    return
-                yield job
-
-        done = run_stored(label, until_over(), store, executor=ExecutorSpec.parse(jobs=work.jobs), progress=told)
+        done = label_missing(label, jobs(families, graphs, arch, others), total, "graphs", store, work)
     return {"computed": done.computed, "failed": done.failed, **summary(read(path))}
 
 
@@ -232,7 +227,7 @@ def read(path: Path) -> list[LabelledGraph]:
             "there is no data set; make one with `gridloom train mappability --make-data`", where=str(path)
         )
     with Store(path, readonly=True) as store:
-        rows = [_row(row.asked["parameters"], row.value) for row in store.rows() if _is_label(row.asked, row.status)]
+        rows = [row_of(row.asked["parameters"], row.value) for row in store.rows() if _is_label(row.asked, row.status)]
     return sorted(rows, key=lambda row: (row.arch, row.family, row.number))
 
 
@@ -240,8 +235,8 @@ def _is_label(asked: dict[str, Any], status: str) -> bool:
     return status == "done" and asked["version"] == VERSION and asked["function"] == QUESTION
 
 
-def _row(asked: Any, value: Any) -> LabelledGraph:
-    """The row of a stored answer."""
+def row_of(asked: Any, value: Any) -> LabelledGraph:
+    """Return the row of a stored answer."""
     flat = value["edges"]
     return LabelledGraph(
         family=asked["family"],

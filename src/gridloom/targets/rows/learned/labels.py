@@ -20,8 +20,8 @@ from gridloom.learn import weights
 from gridloom.run import canonical_json
 from gridloom.targets.rows.learned import data
 from gridloom.targets.rows.learned.data import LabelledGraph, array, encode
-from gridloom.targets.rows.learned.random_graphs import draw, style_of
-from gridloom.targets.rows.mappers.problem import CONST, LOAD, OP, STORE, flatten
+from gridloom.targets.rows.learned.random_graphs import draw
+from gridloom.targets.rows.mappers.problem import flatten
 from gridloom.targets.rows.mappers.screening import columns_by_rows, low_constants, screen_by_counts, width_bound
 
 NAME: Final = "mappability-labels"
@@ -92,22 +92,9 @@ def _row(family: int, number: int, spec: str, width: int, conflicts: int, check:
         decided = "bound"
     elif least is None or least > arch.cols or low_constants(graph, arch, arch.cols) is not None:
         decided = "proof"
-    return LabelledGraph(
-        family=family,
-        number=number,
-        shape=style_of(family).shape,
-        arch=spec,
-        ops=tuple(ops),
-        values=tuple(values),
-        edges=tuple(edges),
-        counts=(graph.count(OP), graph.count(CONST), graph.count(LOAD), graph.count(STORE)),
-        bound=width_bound(graph, arch),
-        width=width or None,
-        decided=decided,
-        conflicts=conflicts,
-        moves=0,
-        cpu=0.0,
-    )
+    found = {"bound": width_bound(graph, arch), "width": width or None, "decided": decided, "conflicts": conflicts}
+    asked = {"family": family, "number": number, "arch": spec}
+    return data.row_of(asked, {**data.graph_numbers(dfg, graph), **found, "moves": 0, "cpu": 0.0})
 
 
 def check_labels(rows: Iterable[LabelledGraph], count: int, seed: int) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from gridloom.archs import build
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
+from gridloom.learn.checkpoints import Checkpoints
 from gridloom.partition.width_estimate import WidthEstimate
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.rows.learned import data, labels, published
-from gridloom.targets.rows.learned.checkpoints import Checkpoints
 from gridloom.targets.rows.learned.features import ArrayShape, of_row
 from gridloom.targets.rows.learned.inference import (
     NAME,
@@ -40,6 +40,7 @@ from gridloom.targets.rows.learned.samples import (
     judge_bound,
     judge_network,
     judge_rows,
+    judge_width,
     samples_of,
 )
 
@@ -415,10 +416,7 @@ def _dgcnn_fold(
         return [item.predicted for item in training.judge_dgcnn(model, held, shape.cols)]
 
     widths = kept.of(settings=asdict(settings)).plain("dgcnn", predictions)
-    return [
-        JudgedWidth(actual=sample.row.width, predicted=width, proved=sample.graph.too_high)
-        for sample, width in zip(held, widths, strict=True)
-    ]
+    return [judge_width(sample, width) for sample, width in zip(held, widths, strict=True)]
 
 
 def tune_settings(

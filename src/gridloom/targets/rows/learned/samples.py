@@ -118,32 +118,21 @@ def calibrate_network(
     return replace(network, scale=scale, shift=shift, threshold=threshold(probabilities, truths, settings.most_false))
 
 
+def judge_width(sample: GraphSample, width: int | None, probability: float | None = None) -> JudgedWidth:
+    """Return a predicted width beside the label."""
+    return JudgedWidth(actual=sample.row.width, predicted=width, probability=probability, proved=sample.graph.too_high)
+
+
 def judge_network(network: WidthNetwork, samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what our network predicts for samples, also on arrays outside those it was trained for."""
-    judged = []
-    for sample in samples:
-        width, probability = network.judge(sample.graph)
-        judged.append(
-            JudgedWidth(actual=sample.row.width, predicted=width, probability=probability, proved=sample.graph.too_high)
-        )
-    return judged
+    return [judge_width(sample, *network.judge(sample.graph)) for sample in samples]
 
 
 def judge_bound(samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what counting alone predicts for samples that it does not decide: they map, at the bound."""
-    return [
-        JudgedWidth(actual=sample.row.width, predicted=sample.row.bound, proved=sample.graph.too_high)
-        for sample in samples
-    ]
+    return [judge_width(sample, sample.row.bound) for sample in samples]
 
 
 def judge_rows(samples: Sequence[GraphSample]) -> list[JudgedWidth]:
     """Return what counting and the rows that ops need predict together, without any learning."""
-    return [
-        JudgedWidth(
-            actual=s.row.width,
-            predicted=None if s.graph.too_high else max(s.row.bound, s.graph.least_columns),
-            proved=s.graph.too_high,
-        )
-        for s in samples
-    ]
+    return [judge_width(s, None if s.graph.too_high else max(s.row.bound, s.graph.least_columns)) for s in samples]

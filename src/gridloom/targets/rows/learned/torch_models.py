@@ -16,19 +16,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridloom.targets.rows.learned.data import OPS
 from gridloom.targets.rows.learned.features import (
     ARRAY_COLUMNS,
     ARRAY_CONSTANTS,
     ARRAY_ROWS,
     GLOBAL_FEATURES,
-    LOAD,
     NODE_FEATURES,
-    STORE,
     GraphFeatures,
     on_columns,
 )
 from gridloom.targets.rows.learned.inference import EXCESS
+from gridloom.targets.rows.learned.published import node_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +63,8 @@ def batch_of(graphs: Sequence[GraphFeatures], columns: Sequence[int] | None = No
 
 
 def published_nodes(graphs: Sequence[GraphFeatures]) -> Tensor:
-    """Return the four published numbers of each node, scaled to about 1; those that do not apply are 0."""
-    rows = []
-    for g in graphs:
-        own = np.zeros((len(g.ops), 4), dtype=np.float32)
-        own[:, 0] = np.where(g.kinds == 0, (g.ops + 1) / len(OPS), 0)
-        own[:, 1] = g.values / 65536
-        own[:, 2] = g.kinds == LOAD
-        own[:, 3] = g.kinds == STORE
-        rows.append(own)
-    return torch.from_numpy(np.concatenate(rows))
+    """Return the published numbers of the nodes of some graphs."""
+    return torch.from_numpy(np.concatenate([node_values(graph) for graph in graphs]))
 
 
 class _Layer(nn.Module):

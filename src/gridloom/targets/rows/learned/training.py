@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gridloom.learn.boosted import Forest, ForestSettings, grow
-from gridloom.targets.rows.learned.checkpoints import Checkpoints
+from gridloom.learn.checkpoints import Checkpoints
 from gridloom.targets.rows.learned.features import GLOBAL_FEATURES
 from gridloom.targets.rows.learned.inference import EXCESS, WidthNetwork
 from gridloom.targets.rows.learned.metrics import JudgedWidth
@@ -33,6 +33,7 @@ from gridloom.targets.rows.learned.samples import (
     NetworkSettings,
     asked_folds,
     calibrate_network,
+    judge_width,
 )
 from gridloom.targets.rows.learned.torch_models import Dgcnn, MessagePassing, batch_of, published_nodes
 
@@ -186,5 +187,5 @@ def judge_dgcnn(model: Dgcnn, samples: Sequence[GraphSample], cols: int) -> list
             for sample, label in zip(chosen, labels, strict=True):
                 width = max(label, sample.row.bound) if label else None
                 told = width if width and width <= cols else None
-                judged.append(JudgedWidth(actual=sample.row.width, predicted=told, proved=sample.graph.too_high))
+                judged.append(judge_width(sample, told))
     return judged

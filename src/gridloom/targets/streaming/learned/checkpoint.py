@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,35 +16,61 @@ from torch import nn
 from gridloom.errors import OptionError
 from gridloom.text_file import check_regular
 
+#: Iterations between two measurements.
+_EVERY = 10
+
 
 class Checkpointed(ABC):
-    """A training that can be stopped and continued; subclasses have a configuration, a module and an optimiser.
+    """A training that can be stopped and continued: iterations with a learning curve, measurements and checkpoints.
 
     ``folder`` keeps ``NAME.pt``, the checkpoint, and ``NAME.jsonl``, the learning curve with a line per iteration.
     """
 
-    #: A frozen dataclass of the training's settings.
-    config: Any
-    seed: int
-    folder: Path
+    #: What is trained, and by what; subclasses set both.
+    module: nn.Module
     optimiser: torch.optim.Optimizer
-    iteration: int
-    decisions: int
-    seconds: float
 
-    @property
-    @abstractmethod
-    def _name(self) -> str:
-        """The stem of the files."""
+    def __init__(self, name: str, config: Any, seed: int, folder: Path) -> None:
+        # Layers this small are slower on several threads.
+        torch.set_num_threads(1)
+        self.name, self.config, self.seed, self.folder = name, config, seed, folder
+        self.iteration = self.decisions = 0
+        self.seconds = 0.0
 
-    @property
     @abstractmethod
-    def _module(self) -> nn.Module:
-        """The module that is trained."""
+    def step(self) -> dict[str, Any]:
+        """Run one iteration and return its figures, with ``excess`` among them."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, float]:
+        """Return the figures of greedy play on fixed graphs that are not trained on, ``greedy`` first."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Return what a file of weights keeps."""
+
+    def run(self, over: Callable[[], bool], progress: Callable[[str, float], None]) -> None:
+        """Iterate until the configured number is reached or the work is over."""
+        total = self.config.iterations
+        while self.iteration < total and not over():
+            began = time.process_time()
+            row = self.step()
+            self.seconds += time.process_time() - began
+            if self.iteration % _EVERY == 0 or self.iteration == total:
+                row |= self.figures()
+                self.save()
+            self.note(row)
+            progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
+        self.save()
+
+    def cool(self, rate: float) -> None:
+        """Set the learning rate, which falls linearly to a twentieth of the first."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * max(0.05, 1 - self.iteration / self.config.iterations)
 
     @property
     def _checkpoint(self) -> Path:
-        return self.folder / f"{self._name}.pt"
+        return self.folder / f"{self.name}.pt"
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -63,7 +91,7 @@ class Checkpointed(ABC):
                     "continue with the same settings, or train without --resume",
                     where=str(self._checkpoint),
                 )
-        self._module.load_state_dict(kept["network"])
+        self.module.load_state_dict(kept["network"])
         self.optimiser.load_state_dict(kept["optimiser"])
         self.iteration, self.decisions = int(kept["iteration"]), int(kept["decisions"])
         self.seconds = float(kept["seconds"])
@@ -74,7 +102,7 @@ class Checkpointed(ABC):
         self.folder.mkdir(parents=True, exist_ok=True)
         state = {
             "settings": self._settings,
-            "network": self._module.state_dict(),
+            "network": self.module.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "iteration": self.iteration,
             "decisions": self.decisions,
@@ -88,5 +116,5 @@ class Checkpointed(ABC):
         """Append a line to the learning curve; the line of the first iteration starts it anew."""
         self.folder.mkdir(parents=True, exist_ok=True)
         mode = "w" if row["iteration"] == 1 else "a"
-        with open(self.folder / f"{self._name}.jsonl", mode, encoding="utf-8") as file:
+        with open(self.folder / f"{self.name}.jsonl", mode, encoding="utf-8") as file:
             file.write(json.dumps({**row, "cpu_seconds": round(self.seconds, 2)}) + "\n")

@@ -51,7 +51,7 @@ def cpu_budget(seconds: float, seed: int) -> Budget:
 def player_of(column: str, settings: GuidedSettings, clock: SearchClock, weights: str | None, seed: int) -> Player:
     """Return the player of a column; OptionError for a policy whose weights are not there."""
     if column in _PUBLISHED:
-        from gridloom.targets.streaming.learned.published.board_player import board_player
+        from gridloom.targets.streaming.learned.published.training import board_player
 
         return board_player(_PUBLISHED[column], clock)
     made: dict[str, Callable[[], SlotWeights]] = {

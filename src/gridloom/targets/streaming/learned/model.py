@@ -8,7 +8,7 @@ attention, MLPs over the whole state of tiles and spokes); ``state``, MLPs over 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,14 +18,13 @@ import numpy as np
 from gridloom.learn.weights import save
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
-from gridloom.targets.streaming.learned.amount import TrainingAmount
 from gridloom.targets.streaming.learned.cells import OutcomeTable
 from gridloom.targets.streaming.learned.evaluation import EvaluationPlan, check_columns, measure, summary
 from gridloom.targets.streaming.learned.ground import Ground, cases
-from gridloom.targets.streaming.learned.training_graphs import draw_strict, draw_task
+from gridloom.targets.streaming.learned.training_graphs import TrainingAmount, draw_strict, draw_task
 
 if TYPE_CHECKING:
-    from gridloom.targets.streaming.learned.published.training import TrainingConfig
+    from gridloom.targets.streaming.learned.checkpoint import Checkpointed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,49 +80,24 @@ class PpoModel:
 
     def train(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Train, keep checkpoints in the folder, write the weights and return their description."""
-        if config.policy == "slots":
-            return self._train_slots(config, work)
-        from gridloom.targets.streaming.learned.published.training import Training
-
-        training = Training(training_config(config), work.seed, work.folder)
-        resumed = work.resume and training.restore()
-        training.run(work)
-        path = work.weights or work.folder / f"ppo-{config.policy}.npz"
-        about = {
-            "policy": config.policy,
-            "level": config.level,
-            "iterations": training.iteration,
-            "decisions": training.decisions,
-            "cpu_seconds": round(training.seconds, 1),
-            "seed": work.seed,
-            "data": data_hash(work.seed),
-        }
-        # The padded policies have weights for each slot of the largest array; in half precision their files are small.
-        halves = {name: value.half() for name, value in training.policy.state_dict().items()}
-        save(path, halves if config.policy in ("state", "gga") else training.policy.state_dict(), about)
-        return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": training.measure()}
-
-    def _train_slots(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
-        """Train the policy of the mapper."""
-        from gridloom.targets.streaming.learned.slots.training import SlotTraining, SlotTrainingConfig
-
-        names = ("iterations", "graphs", "boards", "rate", "entropy")
-        settings = SlotTrainingConfig(**{name: getattr(config, name) for name in names})
-        training = SlotTraining(settings, work.seed, work.folder)
+        training = make_training(config, work)
         resumed = work.resume and training.restore()
         training.run(work.over, work.progress)
-        path = work.weights or work.folder / "ppo-slots.npz"
+        path = work.weights or work.folder / f"ppo-{config.policy}.npz"
+        slots = config.policy == "slots"
         about = {
-            "policy": "slots",
+            "policy": config.policy,
+            **({} if slots else {"level": config.level}),
             "iterations": training.iteration,
             "decisions": training.decisions,
             "cpu_seconds": round(training.seconds, 1),
             "seed": work.seed,
-            "data": strict_hash(work.seed),
+            "data": strict_hash(work.seed) if slots else data_hash(work.seed),
         }
-        save(path, training.network.weights(), about)
-        greedy, stuck = training.measure()
-        return {**about, "resumed": bool(resumed), "weights": str(path), "greedy_excess": greedy, "stuck": stuck}
+        save(path, training.arrays(), about)
+        figures = training.figures()
+        greedy = {"greedy_excess": figures.pop("greedy"), **figures}
+        return {**about, "resumed": bool(resumed), "weights": str(path), **greedy}
 
     def evaluate(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return a row for each case: II and cycles of every column for every seed, and the exact model's.
@@ -144,32 +118,38 @@ class PpoModel:
         return {"rows": rows, "ground": config.ground, "seconds": config.seconds, "summary": summary(rows)}
 
 
-def training_config(config: PpoModelConfig) -> TrainingConfig:
-    """Return the settings of the training itself; needs torch."""
+def make_training(config: PpoModelConfig, work: WorkFolder) -> Checkpointed:
+    """Return the training of the policy that is asked for; needs torch."""
+    if config.policy == "slots":
+        from gridloom.targets.streaming.learned.slots.training import SlotTraining, SlotTrainingConfig
+
+        names = ("iterations", "graphs", "boards", "rate", "entropy")
+        settings = SlotTrainingConfig(**{name: getattr(config, name) for name in names})
+        return SlotTraining(settings, work.seed, work.folder)
     from gridloom.targets.streaming.learned.published.ppo import PpoConfig
-    from gridloom.targets.streaming.learned.published.training import TrainingConfig
+    from gridloom.targets.streaming.learned.published.training import Training, TrainingConfig
 
     amount = {field.name: getattr(config, field.name) for field in fields(TrainingAmount)}
-    return TrainingConfig(**amount, ppo=PpoConfig(rate=config.rate, entropy=config.entropy))
+    ppo = PpoConfig(rate=config.rate, entropy=config.entropy)
+    return Training(TrainingConfig(**amount, ppo=ppo), work.seed, work.folder)
 
 
-def data_hash(seed: int, tasks: int = 64) -> str:
+def data_hash(seed: int) -> str:
     """Return a hash of the first tasks that a seed draws: sources, array sizes, IIs, shared variables."""
-    digest = hashlib.blake2b(digest_size=12)
-    rng = np.random.default_rng((seed, 2, 0))
-    for _ in range(tasks):
-        task = draw_task(rng)
-        digest.update(f"{task.source} {task.problem.tiles} {task.options} {task.problem.variables}".encode())
-    return digest.hexdigest()
+    return _hash(seed, 64, draw_task, lambda task: f"{task.options}")
 
 
-def strict_hash(seed: int, tasks: int = 16) -> str:
+def strict_hash(seed: int) -> str:
     """Return a hash of the first tasks that a seed draws for the slot policy."""
+    return _hash(seed, 16, draw_strict, lambda task: f"{task.ii} {task.order}")
+
+
+def _hash(seed: int, tasks: int, draw: Callable[..., Any], rules: Callable[[Any], str]) -> str:
     digest = hashlib.blake2b(digest_size=12)
     rng = np.random.default_rng((seed, 2, 0))
     for _ in range(tasks):
-        task = draw_strict(rng)
-        digest.update(f"{task.source} {task.problem.tiles} {task.ii} {task.order} {task.problem.variables}".encode())
+        task = draw(rng)
+        digest.update(f"{task.source} {task.problem.tiles} {rules(task)} {task.problem.variables}".encode())
     return digest.hexdigest()
 
 

@@ -4,6 +4,8 @@ Seeds of training graphs begin where those of suites and of evaluations end, so 
 
 The distribution is broad on purpose, since the policy is meant for graphs that it has not seen: sizes of 6 to 52 nodes,
 three generators, a fifth of the graphs with shared variables, and IIs from tight to the array's eight spokes.
+
+How much is trained: the part of the settings that needs no torch.
 """
 
 from __future__ import annotations
@@ -23,6 +25,24 @@ from gridloom.targets.streaming.learned.published.boards import BoardOptions
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
 from gridloom.targets.streaming.mappers.screening import least_ii, screen
 from gridloom.targets.streaming.mappers.search import longest_path
+
+Kind = Literal["slots", "attention", "mlp", "state", "gga"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingAmount:
+    """Which policy is trained, and on how much."""
+
+    #: ``slots``, the mapper's; ``gga``, the published actor; ``state``, MLPs over the published state; ``attention``
+    #: and ``mlp`` over a shortlist of slots.
+    policy: Kind = "slots"
+    #: Level of the arrays that ``gga``, ``state``, ``attention`` and ``mlp`` are trained on; ``slots`` has both.
+    level: Literal["paper", "strict"] = "paper"
+    iterations: int = 900
+    #: Graphs per iteration, and boards played for each; a large graph has half as many boards.
+    graphs: int = 8
+    boards: int = 16
+
 
 #: The first seed of training graphs; seeds below it are for suites, evaluations and tests.
 FIRST_SEED: Final = 100_000

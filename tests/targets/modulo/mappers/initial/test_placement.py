@@ -12,21 +12,21 @@ from gridloom.archs import build
 from gridloom.dfg import DfgBuilder
 from gridloom.jit import kernel
 from gridloom.search.arrays import Float64s
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
+from gridloom.targets.modulo.mappers.initial.arrays import InitialRun
 from gridloom.targets.modulo.mappers.initial.cost_kernel import net_cost
-from gridloom.targets.modulo.mappers.initial.placement import InitialPlacement, initial_places
+from gridloom.targets.modulo.mappers.initial.placement import initial_places, initial_run, place_all
 from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
-from gridloom.targets.modulo.mappers.state import ModuloLoop, Race
+from gridloom.targets.modulo.mappers.state import Race
 
 ARRAYS = ("torus:3x3,regs=4", "torus:2x4,regs=2,bus=none", "ramp-6", "torus:3x3,regs=8,file=central")
 
 
 @kernel
-def estimates(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, found: Float64s) -> None:
+def estimates(run: InitialRun, found: Float64s) -> None:
     """The estimate for each net, from the places alone."""
-    for net in range(loop.nodes):
-        found[net] = net_cost(ground, loop, place, scratch, net)
+    for net in range(run.loop.nodes):
+        found[net] = net_cost(run, net)
 
 
 def problem_of(seed: int) -> tuple[ModuloProblem, int]:
@@ -40,13 +40,13 @@ def race(*, stopped: bool = False, winner: int = 1 << 30, number: int = 0) -> Ra
     return Race(np.array([stopped], dtype=np.uint8), np.array([winner], dtype=np.int64), number)
 
 
-def annealed(seed: int, moves: int, *, stopped: bool = False) -> tuple[InitialPlacement, bool]:
+def annealed(seed: int, moves: int, *, stopped: bool = False) -> tuple[InitialRun, bool]:
     """A placement of a random loop after so many moves, and whether every node found a slot."""
     problem, ii = problem_of(seed)
     loop, registers = problem.loop(ii), RegisterUse(limit=2, rotating=1)
-    placement = InitialPlacement(Distances(problem), problem.fabric(loop, ii, registers, 1.0), loop, registers)
+    placement = initial_run(Distances(problem), problem.fabric(loop, ii, registers, 1.0), loop, registers, seed)
     rank, anywhere = np.arange(loop.nodes, dtype=np.float64), np.full(loop.nodes, -1, dtype=np.int64)
-    return placement, placement.run(rank, anywhere, seed, moves, race(stopped=stopped))
+    return placement, place_all(placement, rank, anywhere, moves, race(stopped=stopped))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -65,7 +65,7 @@ def test_every_node_has_an_issue_slot_of_its_own_on_a_tile_that_runs_it(seed: in
 def test_estimates_that_moves_keep_are_those_of_the_places(seed: int) -> None:
     placement, _ = annealed(seed, 2000)
     fresh = np.zeros(placement.loop.nodes)
-    estimates(placement.ground, placement.loop, placement.place, placement.scratch, fresh)
+    estimates(placement, fresh)
     assert placement.place.cost == pytest.approx(fresh)
 
 
@@ -99,9 +99,9 @@ def test_annealing_ends_when_a_start_of_a_lower_number_has_won() -> None:
     rank, anywhere = np.arange(loop.nodes, dtype=np.float64), np.full(loop.nodes, -1, dtype=np.int64)
     places = []
     for lost in (race(winner=2, number=3), race(stopped=True)):
-        placement = InitialPlacement(Distances(problem), problem.fabric(loop, ii, registers, 1.0), loop, registers)
+        placement = initial_run(Distances(problem), problem.fabric(loop, ii, registers, 1.0), loop, registers, 1)
         # Without an end these moves would take hours.
-        assert placement.run(rank, anywhere, 1, 10**12, lost)
+        assert place_all(placement, rank, anywhere, 10**12, lost)
         places.append(placement.place)
     assert (places[0].tile == places[1].tile).all()
 

@@ -8,11 +8,12 @@ from numpy.random import Generator, default_rng
 
 from gridloom.targets.modulo.mappers.ramp.cliques import dharwadker_kernel, local_kernel
 from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    Clique,
     ConflictRelations,
+    Files,
     compatibility,
     nearest_tiles,
 )
-from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files
 
 SEARCHES = {"local": local_kernel.find_clique, "dharwadker": dharwadker_kernel.find_clique}
 

@@ -16,10 +16,9 @@ from gridloom.sim import simulate
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph, work_graph
 from gridloom.targets.modulo.mappers.ramp.memmap import MemmapConfig, memmap
-from gridloom.targets.modulo.mappers.ramp.place import RampAttempt, start_attempt
+from gridloom.targets.modulo.mappers.ramp.place import UNUSED, RampAttempt, start_attempt
 from gridloom.targets.modulo.mappers.ramp.ramp import RampConfig, ramp
 from gridloom.targets.modulo.mappers.ramp.regimap import RegimapConfig, regimap
-from gridloom.targets.modulo.mappers.ramp.registers import UNUSED
 from gridloom.targets.modulo.mappers.ramp.strategies import Editor
 from gridloom.verify import legal
 

@@ -18,9 +18,9 @@ from gridloom.targets.modulo.mappers.schedule.iterative import (
     least_distances,
     modulo_schedule,
     relations,
+    resources,
     shorten_lifetimes,
 )
-from gridloom.targets.modulo.mappers.schedule.resources import resources
 
 
 def chain(count: int) -> list[Dependence]:

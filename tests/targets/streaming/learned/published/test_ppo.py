@@ -14,7 +14,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from gridloom.errors import OptionError  # noqa: E402
-from gridloom.run.work import WorkFolder  # noqa: E402
 from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions  # noqa: E402
 from gridloom.targets.streaming.learned.published.kernel import COMPLETE  # noqa: E402
 from gridloom.targets.streaming.learned.published.ppo import PpoConfig, advantages, collect, improve, play  # noqa: E402
@@ -101,7 +100,7 @@ def test_policy_learns_a_trivial_task() -> None:
 def test_training_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
     config = TrainingConfig(policy="attention", iterations=4, graphs=3, boards=8, large=0.0)
     training = Training(config, 0, tmp_path)
-    training.run(WorkFolder(folder=tmp_path))
+    training.run(lambda: False, lambda text, share: None)
     rows = [json.loads(line) for line in (tmp_path / "attention.jsonl").read_text().splitlines()]
     assert [row["iteration"] for row in rows] == [1, 2, 3, 4]
     again = Training(config, 0, tmp_path)
@@ -114,7 +113,7 @@ def test_training_keeps_a_curve_and_resumes(tmp_path: Path) -> None:
 def test_second_training_starts_the_curve_anew(tmp_path: Path) -> None:
     config = TrainingConfig(policy="attention", iterations=2, graphs=2, boards=4, large=0.0)
     for _ in range(2):
-        Training(config, 0, tmp_path).run(WorkFolder(folder=tmp_path))
+        Training(config, 0, tmp_path).run(lambda: False, lambda text, share: None)
     assert len((tmp_path / "attention.jsonl").read_text().splitlines()) == 2
 
 
@@ -132,13 +131,13 @@ def test_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
 def test_resumed_training_ends_where_an_uninterrupted_one_ends(tmp_path: Path) -> None:
     config = TrainingConfig(policy="attention", iterations=2, graphs=2, boards=4, large=0.0)
     whole = Training(config, 1, tmp_path / "whole")
-    whole.run(WorkFolder(folder=tmp_path))
+    whole.run(lambda: False, lambda text, share: None)
     first = Training(config, 1, tmp_path / "parts")
     first.step()
     first.save()
     second = Training(config, 1, tmp_path / "parts")
     assert second.restore()
-    second.run(WorkFolder(folder=tmp_path))
+    second.run(lambda: False, lambda text, share: None)
     for name, value in whole.policy.state_dict().items():
         assert torch.allclose(value, second.policy.state_dict()[name])
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from gridloom.archs import build
 from gridloom.dfg.model import DfgBuilder
-from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions
-from gridloom.targets.streaming.learned.published.pricing import INCOMPLETE, prices
+from gridloom.targets.streaming.learned.published.boards import INCOMPLETE, BoardBatch, BoardOptions, prices
 from gridloom.targets.streaming.mappers.problem import build_problem
 
 

@@ -22,8 +22,12 @@ from gridloom.targets.streaming.learned.slots.policy import (  # noqa: E402
     random_slots,
     rank_slots,
 )
-from gridloom.targets.streaming.learned.slots.torch_slots import SlotNetwork, play_in_torch  # noqa: E402
-from gridloom.targets.streaming.learned.slots.training import SlotTraining, SlotTrainingConfig  # noqa: E402
+from gridloom.targets.streaming.learned.slots.training import (  # noqa: E402  # noqa: E402
+    SlotNetwork,
+    SlotTraining,
+    SlotTrainingConfig,
+    play_in_torch,
+)
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem  # noqa: E402
 
 GRAPHS = (

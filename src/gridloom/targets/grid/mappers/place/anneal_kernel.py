@@ -22,7 +22,7 @@ from gridloom.jit import borrowing, copy_row, int64, kernel
 from gridloom.search.annealing import accepts, vpr_factor, vpr_reach
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state, random_word
-from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
+from gridloom.targets.grid.mappers.problem import Edges, PlacedGraph, PlacementMove, TileGrid
 
 
 class HopPrices(NamedTuple):
@@ -108,6 +108,35 @@ def draw_tile(a: int, reach: int, state: RandomState, position: Int32s, graph: P
     cell = random_below(state, (bottom - top + 1) * width)
     tile: int = grid.tile[top + cell // width, left + cell % width]
     return tile
+
+
+@borrowing
+def gather_edges(move: PlacementMove, graph: PlacedGraph, edges: Edges, touched: Int32s) -> int:
+    """List the edges of the nodes that a move touches, each once; returns how many there are.
+
+    Degrees are small, so looking through the list is cheaper than marking edges.
+    """
+    count = 0
+    for node in (move.a, move.b):
+        if node < 0:
+            continue
+        for k in range(graph.starts[node], graph.starts[node + 1]):
+            seen = False
+            for j in range(count if node == move.b and graph.neighbour[k] == move.a else 0):
+                seen = seen or touched[j] == edges.incident[k]
+            if not seen:
+                touched[count] = edges.incident[k]
+                count += 1
+    return count
+
+
+@borrowing
+def edge_room(graph: PlacedGraph) -> int:
+    """How many edges a move touches at most: twice the largest degree."""
+    most = 1
+    for node in range(len(graph.starts) - 1):
+        most = max(most, graph.starts[node + 1] - graph.starts[node])
+    return 2 * most
 
 
 class _Sweep(NamedTuple):

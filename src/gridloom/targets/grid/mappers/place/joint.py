@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gridloom.search.arrays import Bools, Int32s, Uint8s
 from gridloom.targets.grid.mappers.balance.exact import IssueTiming
-from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, TileGrid
+from gridloom.targets.grid.mappers.problem import Edges, PlacedGraph, TileGrid
 from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, link_tables
 
 if TYPE_CHECKING:

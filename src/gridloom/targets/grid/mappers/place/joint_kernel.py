@@ -15,17 +15,16 @@ router ended.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kernel
 from gridloom.search.annealing import STEP, constant_factor, draw_largest_rise
 from gridloom.search.arrays import Bools, Float64s, Int32s, Int64s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state
-from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile
-from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, PlacementMove, TileGrid
+from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile, edge_room, gather_edges
+from gridloom.targets.grid.mappers.problem import Edges, PlacedGraph, PlacementMove, TileGrid
 from gridloom.targets.grid.mappers.route.pathfinder_kernel import (
     EdgeWindow,
     GridLinks,
@@ -118,29 +117,38 @@ class MoveRules(NamedTuple):
     first_legal: bool
 
 
+class JointRun(NamedTuple):
+    """All that the functions of a run share."""
+
+    problem: Problem
+    layout: JointLayout
+    scratch: JointScratch
+    rules: MoveRules
+    state: RandomState
+
+
 @internal
 def _scratch(graph: PlacedGraph, links: int, depths: int) -> JointScratch:
     """Room for one run: a move touches the edges of two nodes, so twice the largest degree is enough."""
-    most = 1
-    for node in range(len(graph.starts) - 1):
-        most = max(most, graph.starts[node + 1] - graph.starts[node])
+    most = edge_room(graph)
     return JointScratch(
         empty_layers(links, depths),
         np.zeros(links),
-        np.empty(2 * most, dtype=np.int32),
-        np.empty((2 * most, depths - 1), dtype=np.int32),
-        np.empty(2 * most, dtype=np.int32),
+        np.empty(most, dtype=np.int32),
+        np.empty((most, depths - 1), dtype=np.int32),
+        np.empty(most, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
 
 
 @borrowing
-def _note_siblings(e: int, step: int, edges: Edges, layout: JointLayout, layers: Layers) -> None:
+def _note_siblings(run: JointRun, e: int, step: int) -> None:
     """Note (or forget, ``step`` -1) where the other edges of e's net are.
 
     ``layers.own[link, depth]`` then tells a search which links the signal is on already at that age: they cost it
     nothing but the hop. Between moves the table is all 0.
     """
+    edges, layout, layers = run.problem.edges, run.layout, run.scratch.layers
     n = edges.source[e]
     for k in range(edges.net_at[n], edges.net_at[n + 1]):
         other = edges.net[k]
@@ -150,9 +158,10 @@ def _note_siblings(e: int, step: int, edges: Edges, layout: JointLayout, layers:
 
 
 @borrowing
-def _put(e: int, step: int, edges: Edges, layout: JointLayout, layers: Layers) -> int:
+def _put(run: JointRun, e: int, step: int) -> int:
     """Put edge e on its links (``step`` 1) or take it off (-1); returns by how much conflicts change."""
-    _note_siblings(e, int64(1), edges, layout, layers)
+    layout, layers = run.layout, run.scratch.layers
+    _note_siblings(run, e, int64(1))
     over = 0
     own, used = layers.own, layout.used
     for d in range(layout.length[e]):
@@ -166,20 +175,25 @@ def _put(e: int, step: int, edges: Edges, layout: JointLayout, layers: Layers) -
         own[link, d + 1] += step
     for d in range(layout.length[e]):
         own[layout.way[e, d], d + 1] -= step
-    _note_siblings(e, int64(-1), edges, layout, layers)
+    _note_siblings(run, e, int64(-1))
     if step < 0:
         layout.length[e] = 0
     return over
 
 
 @borrowing
-def _window(
-    e: int, edges: Edges, timing: MeetingTimes, hops: NDArray[Any], layout: JointLayout, rules: MoveRules
-) -> tuple[int, int]:
+def _window(run: JointRun, e: int) -> tuple[int, int]:
     """The least and the largest number of links that edge e may have where its ends are; empty: no way.
 
     In a timed run a route of ``high`` links arrives just in time, and each link less is a cycle in the FIFO.
     """
+    edges, timing, hops, layout, rules = (
+        run.problem.edges,
+        run.problem.timing,
+        run.problem.links.hops,
+        run.layout,
+        run.rules,
+    )
     a, b = edges.source[e], edges.target[e]
     tile = layout.position[b]
     low = int64(hops[layout.position[a], tile])
@@ -191,25 +205,18 @@ def _window(
 
 
 @borrowing
-def _least_rise(
-    touched: Int32s,
-    count: int,
-    edges: Edges,
-    timing: MeetingTimes,
-    hops: NDArray[Any],
-    layout: JointLayout,
-    rules: MoveRules,
-) -> float:
+def _least_rise(run: JointRun, count: int) -> float:
     """What a move costs at least, its nodes moved and its edges not yet: all links free, every conflict it has over.
 
     Each edge needs at least the shortest way in its window. A move whose bound is beyond what the temperature accepts
     is refused before any search, which is the fate of most moves.
     """
+    touched, layout, rules = run.scratch.touched, run.layout, run.rules
     rise = 0.0
     for j in range(count):
         e = touched[j]
         length = layout.length[e]
-        low, high = _window(e, edges, timing, hops, layout, rules)
+        low, high = _window(run, e)
         rise += low if low <= high else rules.price * _LOST
         rise -= length if length > 0 else rules.price * _LOST
         for d in range(length):
@@ -219,33 +226,27 @@ def _least_rise(
 
 
 @borrowing
-def _find(
-    e: int,
-    edges: Edges,
-    timing: MeetingTimes,
-    links: GridLinks,
-    layout: JointLayout,
-    scratch: JointScratch,
-    rules: MoveRules,
-) -> None:
+def _find(run: JointRun, e: int) -> None:
     """Route edge e, if there is a way in its window; the edge has to be off its links, and is not put on them here."""
-    low, high = _window(e, edges, timing, links.hops, layout, rules)
+    edges, links, layout, scratch, rules = run.problem.edges, run.problem.links, run.layout, run.scratch, run.rules
+    low, high = _window(run, e)
     layout.length[e] = 0
     if low > high:
         return
     window = EdgeWindow(layout.position[edges.source[e]], layout.position[edges.target[e]], low, high)
     # A detour of two links must stay cheaper than a link that is taken, whatever a hop costs.
     prices = RoutePrices(rules.price * (1.0 + rules.hop), rules.hop, 0.0)
-    _note_siblings(e, int64(1), edges, layout, scratch.layers)
+    _note_siblings(run, e, int64(1))
     usage = LinkUsage(layout.used, scratch.history)
     layout.length[e] = search(window, links, scratch.layers, usage, prices, layout.way[e])
     scratch.visited[0] += scratch.layers.sizes[0]
-    _note_siblings(e, int64(-1), edges, layout, scratch.layers)
+    _note_siblings(run, e, int64(-1))
 
 
 @borrowing
-def _node_in_conflict(state: RandomState, edges: Edges, layout: JointLayout) -> int:
+def _node_in_conflict(run: JointRun) -> int:
     """An end of the next edge, from a random one on, that has no way or shares a link; -1: there is none."""
+    state, edges, layout = run.state, run.problem.edges, run.layout
     count = len(edges.net)
     first = random_below(state, count)
     for k in range(count):
@@ -261,41 +262,21 @@ def _node_in_conflict(state: RandomState, edges: Edges, layout: JointLayout) -> 
 
 
 @borrowing
-def _gather(move: PlacementMove, graph: PlacedGraph, edges: Edges, touched: Int32s) -> int:
-    """List the edges of the nodes that a move touches, each once; returns how many there are.
-
-    Degrees are small, so looking through the list is cheaper than marking edges.
-    """
-    count = 0
-    for node in (move.a, move.b):
-        if node < 0:
-            continue
-        for k in range(graph.starts[node], graph.starts[node + 1]):
-            seen = False
-            for j in range(count):
-                seen = seen or touched[j] == edges.incident[k]
-            if not seen:
-                touched[count] = edges.incident[k]
-                count += 1
-    return count
-
-
-@borrowing
-def _retime(
-    a: int,
-    state: RandomState,
-    graph: PlacedGraph,
-    edges: Edges,
-    timing: MeetingTimes,
-    hops: NDArray[Any],
-    layout: JointLayout,
-) -> bool:
+def _retime(run: JointRun, a: int) -> bool:
     """Give node a an issue cycle that its neighbours allow where they are; False: there is none.
 
     The neighbours' cycles and the hops between them bound the cycle from below and above, and one in between is drawn
     evenly. A tied node keeps its cycle, or the move is refused. Waits that are longer than a FIFO allows are not
     refused here: the window of the route then asks for a longer wire.
     """
+    state, graph, edges, timing, hops, layout = (
+        run.state,
+        run.problem.graph,
+        run.problem.edges,
+        run.problem.timing,
+        run.problem.links.hops,
+        run.layout,
+    )
     least, most = -2 * _FREE, 2 * _FREE
     for k in range(graph.starts[a], graph.starts[a + 1]):
         e = edges.incident[k]
@@ -322,24 +303,16 @@ def _retime(
 
 
 @borrowing
-def _attempt(
-    move: PlacementMove,
-    temperature: float,
-    state: RandomState,
-    problem: Problem,
-    layout: JointLayout,
-    scratch: JointScratch,
-    rules: MoveRules,
-) -> tuple[bool, int, int]:
+def _attempt(run: JointRun, move: PlacementMove, temperature: float) -> tuple[bool, int, int]:
     """Make a move with the routes of its nodes, or put all back: (kept, more conflicts, more wire).
 
     All touched edges are taken off their links before the first is routed again, so that they do not block each other
     by their old ways; they are then routed one by one in the order in which they were listed. A refused move restores
     tiles, cycles, ways and link counts exactly.
     """
+    state, layout, scratch, rules = run.state, run.layout, run.scratch, run.rules
     a, b, here, there = move
-    graph, edges, timing, links = problem
-    touched = scratch.touched
+    graph, edges = run.problem.graph, run.problem.edges
     position, issue = layout.position, layout.issue
     issue_a, issue_b = issue[a], issue[b] if b >= 0 else 0
     position[a] = there
@@ -347,13 +320,14 @@ def _attempt(
         position[b] = here
     # What is accepted is drawn first: most moves are refused by their hops alone, without a search.
     accepted = draw_largest_rise(temperature, state)
-    count = _gather(move, graph, edges, touched)
+    touched = scratch.touched
+    count = gather_edges(move, graph, edges, touched)
     timely = True
     if rules.timed:
-        timely = _retime(a, state, graph, edges, timing, links.hops, layout)
+        timely = _retime(run, a)
         if timely and b >= 0:
-            timely = _retime(b, state, graph, edges, timing, links.hops, layout)
-    kept = timely and _least_rise(touched, count, edges, timing, links.hops, layout, rules) <= accepted
+            timely = _retime(run, b)
+    kept = timely and _least_rise(run, count) <= accepted
     over = 0
     wire = 0
     searched = kept
@@ -365,11 +339,11 @@ def _attempt(
             scratch.saved_length[j] = layout.length[e]
             wire -= layout.length[e]
             over -= (layout.length[e] == 0) * _LOST
-            over += _put(e, int64(-1), edges, layout, scratch.layers)
+            over += _put(run, e, int64(-1))
         for j in range(count):
             e = touched[j]
-            _find(e, edges, timing, links, layout, scratch, rules)
-            over += _put(e, int64(1), edges, layout, scratch.layers)
+            _find(run, e)
+            over += _put(run, e, int64(1))
             over += (layout.length[e] == 0) * _LOST
             wire += layout.length[e]
         kept = wire + rules.price * over <= accepted
@@ -377,7 +351,7 @@ def _attempt(
         return True, over, wire
     if searched:
         for j in range(count):
-            _put(touched[j], int64(-1), edges, layout, scratch.layers)
+            _put(run, touched[j], int64(-1))
     position[a], issue[a] = here, issue_a
     if b >= 0:
         position[b], issue[b] = there, issue_b
@@ -387,18 +361,19 @@ def _attempt(
             for d in range(scratch.saved_length[j]):
                 layout.way[e, d] = scratch.saved[j, d]
             layout.length[e] = scratch.saved_length[j]
-            _put(e, int64(1), edges, layout, scratch.layers)
+            _put(run, e, int64(1))
     return False, 0, 0
 
 
 @borrowing
-def _complete(problem: Problem, layout: JointLayout, scratch: JointScratch, rules: MoveRules) -> int:
+def _complete(run: JointRun) -> int:
     """Route the edges that have no way yet; returns how many still have none."""
+    problem, layout = run.problem, run.layout
     lost = 0
     for e in problem.edges.net:
         if layout.length[e] == 0:
-            _find(e, problem.edges, problem.timing, problem.links, layout, scratch, rules)
-            _put(e, int64(1), problem.edges, layout, scratch.layers)
+            _find(run, e)
+            _put(run, e, int64(1))
             lost += layout.length[e] == 0
     return lost
 
@@ -430,7 +405,8 @@ def anneal_jointly(
     occupant = np.full(len(grid.row), -1, dtype=np.int32)
     for node in range(len(layout.position)):
         occupant[layout.position[node]] = node
-    over = _complete(problem, layout, scratch, rules) * _LOST
+    run = JointRun(problem, layout, scratch, rules, state)
+    over = _complete(run) * _LOST
     for link in range(len(layout.used)):
         over += max(0, layout.used[link] - 1)
     wire = 0
@@ -449,7 +425,7 @@ def anneal_jointly(
         made += 1
         if made % STEP == 0:
             temperature *= cooling
-        a = _node_in_conflict(state, problem.edges, layout) if over > 0 and random_below(state, 4) == 0 else int64(-1)
+        a = _node_in_conflict(run) if over > 0 and random_below(state, 4) == 0 else int64(-1)
         if a < 0 or grid.fixed[layout.position[a]]:
             a = int64(graph.movable[random_below(state, len(graph.movable))])
         here = layout.position[a]
@@ -460,7 +436,7 @@ def anneal_jointly(
         if b >= 0 and not grid.allowed[graph.kind[b], here]:
             continue
         move = PlacementMove(a, b, here, there)
-        kept, more_over, more_wire = _attempt(move, temperature, state, problem, layout, scratch, rules)
+        kept, more_over, more_wire = _attempt(run, move, temperature)
         if kept:
             occupant[here] = b
             occupant[there] = a

@@ -23,7 +23,7 @@ from gridloom.search.annealing import logarithms
 from gridloom.search.arrays import Int32s, Uint8s, Uint64s
 from gridloom.targets.grid.mappers.place import neosa_kernel
 from gridloom.targets.grid.mappers.place.neosa_kernel import NeosaSchedule
-from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
+from gridloom.targets.grid.mappers.problem import PlacedGraph, TileGrid
 
 #: Sweeps of one launch.
 SWEEPS = 64

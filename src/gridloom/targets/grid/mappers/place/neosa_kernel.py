@@ -17,7 +17,7 @@ from gridloom.jit import borrowing, internal, kernel
 from gridloom.search.annealing import Logarithms, accepts_by_table
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_state
-from gridloom.targets.grid.mappers.place.tables import PlacedGraph, TileGrid
+from gridloom.targets.grid.mappers.problem import PlacedGraph, TileGrid
 
 
 class NeosaSchedule(NamedTuple):

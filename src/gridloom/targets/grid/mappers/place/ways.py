@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gridloom.search.arrays import Int32s, Uint8s
-from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, TileGrid
-from gridloom.targets.grid.mappers.problem import StaticProblem
+from gridloom.targets.grid.mappers.problem import Edges, PlacedGraph, StaticProblem, TileGrid
 from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, link_tables
 
 if TYPE_CHECKING:

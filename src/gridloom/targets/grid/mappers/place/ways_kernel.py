@@ -24,8 +24,8 @@ from gridloom.jit import borrowing, copy_row, copy_table, int64, internal, kerne
 from gridloom.search.annealing import STEP, constant_factor, draw_largest_rise
 from gridloom.search.arrays import Int32s, Uint8s
 from gridloom.search.random import RandomState, random_below, random_state
-from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile
-from gridloom.targets.grid.mappers.place.tables import Edges, PlacedGraph, PlacementMove, TileGrid
+from gridloom.targets.grid.mappers.place.anneal_kernel import draw_tile, edge_room, gather_edges
+from gridloom.targets.grid.mappers.problem import Edges, PlacedGraph, PlacementMove, TileGrid
 from gridloom.targets.grid.mappers.route.pathfinder_kernel import GridLinks
 
 #: Links of the longest listed ways, and ways listed for a pair of tiles.
@@ -90,6 +90,17 @@ class _Terms(NamedTuple):
     hops: int
     accepted: float
     price: float
+
+
+class WaysRun(NamedTuple):
+    """All that the functions of a run share."""
+
+    graph: PlacedGraph
+    edges: Edges
+    near: WayList
+    layout: RouteLayout
+    saved: _Saved
+    state: RandomState
 
 
 @internal
@@ -179,13 +190,14 @@ def _lift(e: int, edges: Edges, layout: RouteLayout) -> int:
 
 
 @borrowing
-def _lay(e: int, edges: Edges, near: WayList, layout: RouteLayout, state: RandomState) -> int:
+def _lay(run: WaysRun, e: int) -> int:
     """Give edge e, which has none, the listed way with the fewest conflicts, then the fewest links of its own.
 
     Returns by how much conflicts change. Links that the signal is on already are free, an unused link costs 1 and a
     link of another signal 64. Ways are looked at from a random one on, so that equally good ones are taken equally
     often.
     """
+    edges, near, layout, state = run.edges, run.near, run.layout, run.state
     s, t = layout.position[edges.source[e]], layout.position[edges.target[e]]
     count = near.listed[s, t]
     if count == 0:
@@ -226,32 +238,6 @@ def _put_back(e: int, length: int, edges: Edges, layout: RouteLayout) -> None:
 
 
 @borrowing
-def _gather(move: PlacementMove, graph: PlacedGraph, edges: Edges, touched: Int32s) -> int:
-    """List the edges of the nodes that a move touches, each once; returns how many there are.
-
-    Only edges between the two nodes of a swap can come twice, so that only these are looked for in the list.
-    """
-    count = 0
-    for k in range(graph.starts[move.a], graph.starts[move.a + 1]):
-        touched[count] = edges.incident[k]
-        count += 1
-    if move.b >= 0:
-        for k in range(graph.starts[move.b], graph.starts[move.b + 1]):
-            if graph.neighbour[k] != move.a:
-                touched[count] = edges.incident[k]
-                count += 1
-            else:
-                e = edges.incident[k]
-                seen = False
-                for j in range(count):
-                    seen = seen or touched[j] == e
-                if not seen:
-                    touched[count] = e
-                    count += 1
-    return count
-
-
-@borrowing
 def _more_hops(move: PlacementMove, position: Int32s, graph: PlacedGraph, grid: TileGrid) -> int:
     """How many hops more the edges of a move's nodes have after it; edges between the two stay as long."""
     more = 0
@@ -268,8 +254,9 @@ def _more_hops(move: PlacementMove, position: Int32s, graph: PlacedGraph, grid: 
 
 
 @borrowing
-def _relieved(a: int, graph: PlacedGraph, edges: Edges, layout: RouteLayout) -> int:
+def _relieved(run: WaysRun, a: int) -> int:
     """How many conflicts the edges of a are in at most: no move of a can end more of them than that."""
+    graph, edges, layout = run.graph, run.edges, run.layout
     over = 0
     for k in range(graph.starts[a], graph.starts[a + 1]):
         e = edges.incident[k]
@@ -280,17 +267,15 @@ def _relieved(a: int, graph: PlacedGraph, edges: Edges, layout: RouteLayout) -> 
 
 
 @borrowing
-def _attempt(
-    move: PlacementMove, terms: _Terms, state: RandomState,
-    graph: PlacedGraph, edges: Edges, near: WayList, layout: RouteLayout, saved: _Saved,
-) -> tuple[bool, int]:  # fmt: skip
+def _attempt(run: WaysRun, move: PlacementMove, terms: _Terms) -> tuple[bool, int]:
     """Make a move with the ways of its edges, or put all back: (kept, more conflicts).
 
     All touched edges are lifted before the first is laid again. The move is kept if its hops and the price of its
     conflicts are within what the temperature accepts. A refused move restores ways and link counts exactly.
     """
+    graph, edges, layout, saved = run.graph, run.edges, run.layout, run.saved
     a, b, here, there = move
-    count = _gather(move, graph, edges, saved.touched)
+    count = gather_edges(move, graph, edges, saved.touched)
     over = 0
     for j in range(count):
         e = saved.touched[j]
@@ -302,7 +287,7 @@ def _attempt(
     if b >= 0:
         layout.position[b] = here
     for j in range(count):
-        over += _lay(saved.touched[j], edges, near, layout, state)
+        over += _lay(run, saved.touched[j])
     if terms.hops + terms.price * over <= terms.accepted:
         layout.occupant[here] = b
         layout.occupant[there] = a
@@ -323,13 +308,9 @@ def _attempt(
 @internal
 def _saved(graph: PlacedGraph) -> _Saved:
     """Room for the edges of any two nodes."""
-    most = 1
-    for node in range(len(graph.starts) - 1):
-        most = max(most, graph.starts[node + 1] - graph.starts[node])
+    most = edge_room(graph)
     return _Saved(
-        np.empty(2 * most, dtype=np.int32),
-        np.empty((2 * most, REACH), dtype=np.int32),
-        np.empty(2 * most, dtype=np.int32),
+        np.empty(most, dtype=np.int32), np.empty((most, REACH), dtype=np.int32), np.empty(most, dtype=np.int32)
     )
 
 
@@ -361,11 +342,11 @@ def anneal_ways(
     nothing is in conflict.
     """
     state = random_state(seed)
-    saved = _saved(graph)
+    run = WaysRun(graph, edges, near, layout, _saved(graph), state)
     over = 0
     wire = 0
     for e in edges.net:
-        over += _lay(e, edges, near, layout, state)
+        over += _lay(run, e)
         wire += grid.hops[layout.position[edges.source[e]], layout.position[edges.target[e]]]
     best_over, best_wire = over, wire
     best = RouteLayout(
@@ -397,12 +378,12 @@ def anneal_ways(
         accepted = draw_largest_rise(temperature, state)
         least = np.float64(more)
         if over > 0 and least > accepted:
-            relieved = _relieved(a, graph, edges, layout) + (_relieved(b, graph, edges, layout) if b >= 0 else 0)
+            relieved = _relieved(run, a) + (_relieved(run, b) if b >= 0 else 0)
             least -= schedule.price * relieved
         if least > accepted:
             continue
         terms = _Terms(more, accepted, schedule.price)
-        kept, conflicts = _attempt(move, terms, state, graph, edges, near, layout, saved)
+        kept, conflicts = _attempt(run, move, terms)
         if kept:
             over += conflicts
             wire += more

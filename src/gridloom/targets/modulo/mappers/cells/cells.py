@@ -28,8 +28,14 @@ from gridloom.mapping.model import Mapping
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.settings import origin
 from gridloom.targets.modulo.mappers.cells.assemble import BlockCopy, assemble_blocks
-from gridloom.targets.modulo.mappers.cells.blocks import Template, blocks_of, graph_of, templates_of
-from gridloom.targets.modulo.mappers.cells.pieces import Repetition, repetition
+from gridloom.targets.modulo.mappers.cells.pieces import (
+    Repetition,
+    Template,
+    blocks_of,
+    graph_of,
+    repetition,
+    templates_of,
+)
 from gridloom.targets.modulo.mappers.cells.regions import Rectangle, RegionGrid, cut
 from gridloom.targets.modulo.mappers.config import ModuloConfig
 from gridloom.targets.modulo.mappers.mapping import memory_words, to_mapping

@@ -6,18 +6,26 @@ own, so that no value has to cross the array. The graph without these nodes fall
 structure are of one class, and their nodes are listed in matching order, so that one mapping serves all of them.
 
 Structure is compared by colour refinement and then node by node (see
-:mod:`gridloom.targets.modulo.mappers.cells.matching`). All of it is near-linear in the graph.
+:mod:`gridloom.targets.modulo.mappers.cells.pieces`). All of it is near-linear in the graph.
 
 Colour refinement is the method of Weisfeiler and Leman (1968): each round mixes a node's colour with those of its
 neighbours, and the kind of edge that leads to each. Sums of mixed colours do not depend on the order of the neighbours,
 so that a round is a few passes over the edges. Two nodes with different surroundings get different colours but for
 collisions of 64-bit hashes; whoever relies on equal colours compares the nodes themselves afterwards.
+
+Pieces of a graph that colours cannot tell apart, compared node by node.
+
+Equal colours are a hint; this is the proof. From the node of the rarest colour edges are followed from pair to pair,
+and at the end every edge of one piece must have its partner in the other. Linear in the edges of a piece.
+
+Blocks: some pieces of a graph that are mapped together, and the template that equal blocks share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,8 +33,111 @@ import numpy as np
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.search.arrays import Bools, Int64s, Uint64s
-from gridloom.targets.modulo.mappers.cells.matching import match_pieces
 from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE
+
+#: The nodes of a piece, and the duplicated nodes that it needs.
+Parts = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def match_pieces(dfg: Dfg, pieces: Sequence[tuple[list[int], list[int]]], colours: Uint64s) -> list[list[Parts]]:
+    """Groups of pieces that match node by node, each with its nodes in matching order."""
+    groups: list[list[Parts]] = []
+    for nodes, again in pieces:
+        for group in groups:
+            found = _match(dfg, group[0], (tuple(nodes), tuple(again)), colours)
+            if found is not None:
+                group.append(found)
+                break
+        else:
+            groups.append([(tuple(nodes), tuple(again))])
+    return groups
+
+
+def _match(dfg: Dfg, model: Parts, piece: Parts, colours: Uint64s) -> Parts | None:
+    """The parts of a piece in the order of those of a model that they correspond to; None where they do not.
+
+    Where several nodes would do, the first is taken: nodes that refinement cannot tell apart can mostly be exchanged.
+    """
+    count = Counter(colours[list(model[0])].tolist())
+    start = min(model[0], key=lambda node: (count[int(colours[node])], node))
+    partner = next((node for node in piece[0] if colours[node] == colours[start]), None)
+    if partner is None or [len(part) for part in model] != [len(part) for part in piece]:
+        return None
+    pairs = _pairs(_Side(dfg, model, colours), _Side(dfg, piece, colours), start, partner)
+    if pairs is None or len(pairs) != len(model[0]) + len(model[1]):
+        return None
+    if not _same(dfg, pairs):
+        return None
+    return tuple(pairs[node] for node in model[0]), tuple(pairs[node] for node in model[1])
+
+
+class _Side:
+    """One of two pieces that are compared."""
+
+    def __init__(self, dfg: Dfg, parts: Parts, colours: Uint64s) -> None:
+        self.dfg = dfg
+        self.own = set(parts[0])
+        self.all = self.own | set(parts[1])
+        self.colours = colours
+
+    def steps(self, node: int) -> list[tuple[int, int, int, int, int]]:
+        """The edges at a node: direction, operand, distance, colour of the other end, and the other end.
+
+        What reads a duplicated node is not asked: other pieces do so, too.
+        """
+        dfg, found = self.dfg, []
+        for direction, edges in ((0, dfg.in_edges[node]), (1, dfg.out_edges[node] if node in self.own else ())):
+            for k in edges:
+                edge = dfg.edges[k]
+                other = dfg.index[edge.target if direction else edge.source]
+                if edge.kind == "data" and other in self.all:
+                    found.append((direction, edge.operand, edge.distance, int(self.colours[other]), other))
+        return sorted(found)
+
+
+def _pairs(model: _Side, piece: _Side, start: int, partner: int) -> dict[int, int] | None:
+    """The partners of all nodes that are reached from one pair; None where edges differ."""
+    pairs, taken, waiting = {start: partner}, {partner}, [start]
+    while waiting:
+        node = waiting.pop()
+        mine, theirs = model.steps(node), piece.steps(pairs[node])
+        if [step[:-1] for step in mine] != [step[:-1] for step in theirs]:
+            return None
+        for (*_, a), (*_, b) in zip(mine, theirs, strict=True):
+            if a not in pairs and b not in taken:
+                pairs[a] = b
+                taken.add(b)
+                waiting.append(a)
+    return pairs
+
+
+def _same(dfg: Dfg, pairs: dict[int, int]) -> bool:
+    """True when nodes that correspond are of one op and read what corresponds."""
+    for mine, theirs in pairs.items():
+        a, b = dfg.nodes[mine], dfg.nodes[theirs]
+        if (a.op, a.op_class) != (b.op, b.op_class):
+            return False
+        if _reads(dfg, mine, pairs) != _reads(dfg, theirs, {node: node for node in pairs.values()}):
+            return False
+    return True
+
+
+def _reads(dfg: Dfg, node: int, pairs: dict[int, int]) -> list[tuple[int, int, int | str]]:
+    """What a node reads: operand, distance, and the source: a partner, or the name of a live-in."""
+    found: list[tuple[int, int, int | str]] = []
+    for k in dfg.in_edges[node]:
+        edge, source = dfg.edges[k], dfg.index[dfg.edges[k].source]
+        if edge.kind != "data":
+            continue
+        if source in pairs:
+            found.append((edge.operand, edge.distance, pairs[source]))
+        elif dfg.ops[source].timeless:
+            name = "" if dfg.ops[source].op_class == "const" else edge.source
+            found.append((edge.operand, edge.distance, name))
+        else:
+            found.append((edge.operand, edge.distance, -1))
+    return found
+
 
 #: The most nodes that have to be computed again with a duplicated one, itself included.
 MOST_AGAIN = 4
@@ -157,22 +268,13 @@ class _Graph:
 
     def _components(self, left: Bools) -> list[list[int]]:
         """The nodes that are left, component by component, in the order of their first nodes."""
-        parent = list(range(len(left)))
+        import rustworkx
 
-        def root(node: int) -> int:
-            while parent[node] != node:
-                parent[node] = parent[parent[node]]
-                node = parent[node]
-            return node
-
+        graph: rustworkx.PyGraph = rustworkx.PyGraph()
+        graph.add_nodes_from(range(len(left)))
         inner = self.inner & left[self.source] & left[self.target]
-        for a, b in zip(self.source[inner].tolist(), self.target[inner].tolist()):
-            first, second = root(a), root(b)
-            parent[max(first, second)] = min(first, second)
-        rows: dict[int, list[int]] = {}
-        for node in np.flatnonzero(left).tolist():
-            rows.setdefault(root(node), []).append(node)
-        return list(rows.values())
+        graph.add_edges_from_no_data(list(zip(self.source[inner].tolist(), self.target[inner].tolist())))
+        return sorted(sorted(nodes) for nodes in rustworkx.connected_components(graph) if left[min(nodes)])
 
     def _classified(self, duplicated: set[int], pieces: list[list[int]], left: Bools) -> Repetition | None:
         """The repetition of some pieces; None where too little repeats."""
@@ -252,3 +354,74 @@ def refine_colours(
             break
         count = apart
     return colours
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlock:
+    """Pieces that share a rectangle."""
+
+    pieces: tuple[GraphPiece, ...]
+
+    @property
+    def nodes(self) -> list[int]:
+        """All nodes of the block: those of its pieces, then what is duplicated, each once."""
+        own = [node for piece in self.pieces for node in piece.nodes]
+        return own + list(dict.fromkeys(node for piece in self.pieces for node in piece.again))
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """Blocks of equal structure: the first one is mapped, the others follow it."""
+
+    model: CellBlock
+    #: For each block, the model first, the node that stands for each node of the model.
+    partners: list[dict[int, int]]
+
+
+def blocks_of(found: Repetition, size: int) -> list[CellBlock]:
+    """The pieces in groups of ``size``, in their order; the last group may be smaller."""
+    pieces = found.pieces
+    return [CellBlock(pieces[k : k + size]) for k in range(0, len(pieces), size)]
+
+
+def templates_of(blocks: Sequence[CellBlock]) -> list[Template]:
+    """The blocks by structure, the most frequent one first."""
+    templates: list[Template] = []
+    for block in blocks:
+        for template in templates:
+            partners = _partners(template.model, block)
+            if partners is not None:
+                template.partners.append(partners)
+                break
+        else:
+            templates.append(Template(block, [{node: node for node in block.nodes}]))
+    return sorted(templates, key=lambda template: -len(template.partners))
+
+
+def _partners(model: CellBlock, block: CellBlock) -> dict[int, int] | None:
+    """The node of a block for each node of a model; None where duplicated nodes are shared in another way."""
+    if [piece.kind for piece in model.pieces] != [piece.kind for piece in block.pieces]:
+        return None
+    pairs: dict[int, int] = {}
+    for mine, theirs in zip(model.pieces, block.pieces, strict=True):
+        for a, b in zip(mine.nodes + mine.again, theirs.nodes + theirs.again, strict=True):
+            if pairs.setdefault(a, b) != b:
+                return None
+    return pairs if len(set(pairs.values())) == len(pairs) else None
+
+
+def graph_of(dfg: Dfg, nodes: Sequence[int], name: str) -> Dfg:
+    """The graph of some nodes with the constants and live-ins that they read and the edges among all of these."""
+    read = {dfg.index[dfg.edges[k].source] for node in nodes for k in dfg.in_edges[node]}
+    inside = set(nodes) | {node for node in read if dfg.ops[node].timeless}
+    edges = [edge for edge in dfg.edges if dfg.index[edge.source] in inside and dfg.index[edge.target] in inside]
+    kept = [dfg.nodes[k] for k in sorted(inside)]
+    arrays = {node.array for node in kept}
+    return replace(
+        dfg,
+        name=name,
+        nodes=tuple(kept),
+        edges=tuple(edges),
+        arrays=tuple(array for array in dfg.arrays if array.name in arrays),
+        _checked=False,
+    )

@@ -13,7 +13,7 @@ the same cycle, and what it writes into a register is there in the next.
 from __future__ import annotations
 
 from gridloom.jit import borrowing
-from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, SlotUsage, Tree
+from gridloom.targets.modulo.mappers.state import PlacerRun, SlotUsage
 
 #: The price of what cannot be reached.
 FAR = 1e18
@@ -27,13 +27,12 @@ def price(usage: SlotUsage, group: int, slot: int, base: float, present: float) 
 
 
 @borrowing
-def cross(
-    fabric: ModuloFabric, usage: SlotUsage, tree: Tree, labels: Labels, cycle: int, last: int, present: float
-) -> None:
+def cross(run: PlacerRun, cycle: int, last: int) -> None:
     """Least prices of all wire states of a cycle for the open net, from those of its registers.
 
     Wires that the net has in this cycle already cost nothing and keep what drives them. O(ways between wires).
     """
+    fabric, usage, tree, labels, present = run.fabric, run.state.usage, run.work.tree, run.work.labels, run.present
     slot, issue = cycle % fabric.ii, 3 * fabric.tiles
     first = fabric.tiles + fabric.registers
     base = cycle * fabric.elements + issue
@@ -57,8 +56,9 @@ def cross(
 
 
 @borrowing
-def cross_back(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, last: int, present: float) -> None:
+def cross_back(run: PlacerRun, cycle: int, last: int) -> None:
     """Prices from what drives wires to the goal, from those of the wires: the same steps, read from their ends."""
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     slot, first = cycle % fabric.ii, fabric.tiles + fabric.registers
     for state in range(fabric.wires - 1, -1, -1):
         cost: float = labels.best[cycle, first + state]
@@ -75,11 +75,12 @@ def cross_back(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: in
 
 
 @borrowing
-def enter(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, file: int, cycle: int, present: float) -> None:
+def enter(run: PlacerRun, file: int, cycle: int) -> None:
     """Let what is written to a file in a cycle pass the cheapest of its write ports.
 
     A port that the net has in this cycle already costs nothing, and brings the value to any register of the file.
     """
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     first, slot = fabric.tiles + fabric.registers, cycle % fabric.ii
     written, least, where = labels.write[cycle, file], FAR, -1
     for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
@@ -99,8 +100,9 @@ def enter(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, file: int, cyc
 
 
 @borrowing
-def enter_back(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, file: int, cycle: int, present: float) -> None:
+def enter_back(run: PlacerRun, file: int, cycle: int) -> None:
     """Add the price of the cheapest write port to that of writing a file in a cycle."""
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     slot, least = cycle % fabric.ii, FAR
     for k in range(fabric.port_at[file], fabric.port_at[file + 1]):
         state = fabric.port[k]

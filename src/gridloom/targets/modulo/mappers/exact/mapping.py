@@ -17,6 +17,7 @@ from gridloom.mapping.model import Hop, Instance, Mapping, Route
 from gridloom.search.solver import Solved
 from gridloom.targets.modulo.mappers.exact.model import LoopModel
 from gridloom.targets.modulo.mappers.exact.scope import Table
+from gridloom.targets.modulo.mappers.structure import number_copy
 
 #: Hops by resource index.
 _Hops = list[tuple[int, int]]
@@ -45,11 +46,7 @@ class _Writer:
         self.banks = {key for key, literal in model.banks.items() if solved.value(literal)}
         self.kept = {key for key, literal in model.kept.items() if solved.value(literal)}
         self.rotation = [next(m for m, chosen in choices.items() if solved.value(chosen)) for choices in model.rotation]
-        self.unit = {
-            (Kind(kind), tile): r
-            for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist()))
-            if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
-        }
+        self.unit = self.problem.structure.units
         #: The issues of each node, first to last; their positions are the numbers of its copies.
         self.copies: dict[int, list[tuple[int, int]]] = {}
         for n, tile, cycle in sorted(self.issue, key=lambda key: (key[0], key[2], key[1])):
@@ -165,8 +162,7 @@ class _Writer:
             return hops, self.copies[net].index(origin)
         hops, place = self._follow_timeless(net, tile, due)
         self._read(hops, tile, edge.operand, due)
-        mine = sum(1 for n, _ in self.places if n == net)
-        return hops, self.places.setdefault((net, place), mine)
+        return hops, number_copy(self.places, net, place)
 
     def _follow(self, net: int, tile: int, cycle: int) -> tuple[_Hops, tuple[int, int]]:
         """From a storage that the tile reads back to an issue: hops in order, and that issue as (tile, cycle)."""

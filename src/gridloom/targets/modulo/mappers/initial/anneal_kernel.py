@@ -12,8 +12,8 @@ import numpy as np
 
 from gridloom.jit import borrowing, kernel
 from gridloom.search.arrays import Int64s
-from gridloom.search.random import RandomState, random_below, random_unit
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
+from gridloom.search.random import random_below, random_unit
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialRun, InitialScratch, NodePlaces
 from gridloom.targets.modulo.mappers.initial.cost_kernel import net_cost, put, take_out, tie_cost
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE
 from gridloom.targets.modulo.mappers.state import ModuloLoop, Race
@@ -25,8 +25,9 @@ _LONGEST_BLOCK = 8192
 
 
 @borrowing
-def _window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> tuple[int, int]:
+def _window(run: InitialRun, node: int) -> tuple[int, int]:
     """The first and the last cycle that the placed neighbours of a node allow; (-far, far) where they do not."""
+    ground, loop, place = run.ground, run.loop, run.place
     low, high = -_FAR, _FAR
     for k in range(loop.in_at[node], loop.in_at[node + 1]):
         edge = loop.into[k]
@@ -56,10 +57,11 @@ def _window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> t
 
 
 @borrowing
-def _some_cycle(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: RandomState, node: int) -> int:
+def _some_cycle(run: InitialRun, node: int) -> int:
     """A cycle that the neighbours of a node allow, early or late; where they allow none, one between their bounds."""
+    ground, loop, random = run.ground, run.loop, run.random
     ii = ground.ii
-    low, high = _window(ground, loop, place, node)
+    low, high = _window(run, node)
     if low == -_FAR and high == _FAR:
         low, high = loop.preferred[node] - 1, loop.preferred[node] + ii
     elif low == -_FAR:
@@ -78,12 +80,13 @@ def _some_cycle(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: Ran
 
 
 @borrowing
-def _some_place(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: RandomState, node: int) -> tuple[int, int]:
+def _some_place(run: InitialRun, node: int) -> tuple[int, int]:
     """A tile and a cycle near a random neighbour of a node, or near its own.
 
     Half of the time it is one that the value of the edge between them reaches without a move: next to the neighbour and
     at once, or on the same tile.
     """
+    ground, loop, place, random = run.ground, run.loop, run.place, run.random
     edges = loop.touch_at[node + 1] - loop.touch_at[node]
     around = place.tile[node]
     draw = random_unit(random)
@@ -104,10 +107,10 @@ def _some_place(ground: Ground, loop: ModuloLoop, place: NodePlaces, random: Ran
                     cycle = due - loop.latency[loop.kind[node], tile]
                 return tile, min(max(cycle, 0), ground.horizon - 1)
             if draw < 0.55:
-                return around, _some_cycle(ground, loop, place, random, node)
+                return around, _some_cycle(run, node)
     count = ground.near_at[around + 1] - ground.near_at[around]
     tile = ground.near[ground.near_at[around] + random_below(random, count)]
-    return tile, _some_cycle(ground, loop, place, random, node)
+    return tile, _some_cycle(run, node)
 
 
 @borrowing
@@ -127,13 +130,14 @@ def _note(loop: ModuloLoop, scratch: InitialScratch, node: int, count: int) -> i
 
 
 @borrowing
-def _estimates(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, count: int) -> float:
+def _estimates(run: InitialRun, count: int) -> float:
     """Estimate the marked nets anew, into ``fresh``; returns by how much they change. Takes the marks away."""
+    place, scratch = run.place, run.scratch
     change = 0.0
     for k in range(count):
         net = scratch.changed[k]
         scratch.mark[net] = 0
-        scratch.fresh[k] = net_cost(ground, loop, place, scratch, net) if place.tile[net] >= 0 else 0.0
+        scratch.fresh[k] = net_cost(run, net) if place.tile[net] >= 0 else 0.0
         change += scratch.fresh[k] - place.cost[net]
     return change
 
@@ -154,43 +158,24 @@ def _swapped_cycle(ground: Ground, place: NodePlaces, node: int, other: int) -> 
 
 
 @borrowing
-def _move(
-    ground: Ground,
-    loop: ModuloLoop,
-    place: NodePlaces,
-    node: int,
-    tile: int,
-    cycle: int,
-    other: int,
-    other_tile: int,
-    other_cycle: int,
-) -> float:
+def _move(run: InitialRun, node: int, tile: int, cycle: int, other: int, other_tile: int, other_cycle: int) -> float:
     """Move a node, and another one (-1: none) that may be in its way; returns the change of what they share and tie."""
-    change = -tie_cost(ground, loop, place, node)
+    change = -tie_cost(run, node)
     if other >= 0:
-        change -= tie_cost(ground, loop, place, other)
-        change += take_out(ground, loop, place, other)
-    change += take_out(ground, loop, place, node)
-    change += put(ground, loop, place, node, tile, cycle)
+        change -= tie_cost(run, other)
+        change += take_out(run, other)
+    change += take_out(run, node)
+    change += put(run, node, tile, cycle)
     if other >= 0:
-        change += put(ground, loop, place, other, other_tile, other_cycle)
-        change += tie_cost(ground, loop, place, other)
-    return change + tie_cost(ground, loop, place, node)
+        change += put(run, other, other_tile, other_cycle)
+        change += tie_cost(run, other)
+    return change + tie_cost(run, node)
 
 
 @borrowing
-def _try_move(
-    ground: Ground,
-    loop: ModuloLoop,
-    place: NodePlaces,
-    scratch: InitialScratch,
-    random: RandomState,
-    node: int,
-    tile: int,
-    cycle: int,
-    temperature: float,
-) -> None:
+def _try_move(run: InitialRun, node: int, tile: int, cycle: int, temperature: float) -> None:
     """Move a node, or swap it with the one in its way, if the change of the cost is accepted."""
+    ground, loop, place, scratch, random = run.ground, run.loop, run.place, run.scratch, run.random
     old_tile, old_cycle = place.tile[node], place.cycle[node]
     other = place.occupant[tile, cycle % ground.ii]
     before, after = 0, 0
@@ -203,40 +188,31 @@ def _try_move(
     count = _note(loop, scratch, node, 0)
     if other >= 0:
         count = _note(loop, scratch, other, count)
-    change = _move(ground, loop, place, node, tile, cycle, other, old_tile, after)
-    change += _estimates(ground, loop, place, scratch, count)
+    change = _move(run, node, tile, cycle, other, old_tile, after)
+    change += _estimates(run, count)
     if change <= 0.0 or random_unit(random) < np.exp(-change / temperature):
         _keep_estimates(place, scratch, count)
     else:
-        _move(ground, loop, place, node, old_tile, old_cycle, other, tile, before)
+        _move(run, node, old_tile, old_cycle, other, tile, before)
 
 
 @kernel
-def anneal(
-    ground: Ground,
-    loop: ModuloLoop,
-    place: NodePlaces,
-    scratch: InitialScratch,
-    random: RandomState,
-    hot: float,
-    cold: float,
-    moves: int,
-    race: Race,
-) -> None:
+def anneal(run: InitialRun, hot: float, cold: float, moves: int, race: Race) -> None:
     """Improve a placement by so many moves while the temperature falls from ``hot`` to ``cold``.
 
     A move costs the readers of the nets that it changes, squared, and nothing that grows with the array. Ends early
     when it is stopped or a start of a lower number has won.
     """
+    loop, place, random = run.loop, run.place, run.random
     block = max(64, min(_LONGEST_BLOCK, moves // 256))
     factor = (cold / hot) ** (block / moves)
     temperature, done = hot, 0
     while done < moves and not race.stop[0] and race.won[0] >= race.number:
         for _ in range(block):
             node = random_below(random, loop.nodes)
-            tile, cycle = _some_place(ground, loop, place, random, node)
+            tile, cycle = _some_place(run, node)
             if loop.allowed[loop.kind[node], tile] and (tile != place.tile[node] or cycle != place.cycle[node]):
-                _try_move(ground, loop, place, scratch, random, node, tile, cycle, temperature)
+                _try_move(run, node, tile, cycle, temperature)
         done += block
         temperature *= factor
 
@@ -245,8 +221,9 @@ def anneal(
 
 
 @borrowing
-def _first_window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> tuple[int, int]:
+def _first_window(run: InitialRun, node: int) -> tuple[int, int]:
     """At most one period of cycles that all placed nodes allow; where they allow none, one after the first."""
+    ground, loop, place = run.ground, run.loop, run.place
     ii, low, high = ground.ii, -_FAR, _FAR
     for k in range(loop.related_at[node], loop.related_at[node + 1]):
         other = loop.related[k]
@@ -268,18 +245,9 @@ def _first_window(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int
 
 
 @borrowing
-def _near_place(
-    ground: Ground,
-    loop: ModuloLoop,
-    place: NodePlaces,
-    scratch: InitialScratch,
-    random: RandomState,
-    node: int,
-    centre: int,
-    low: int,
-    high: int,
-) -> tuple[int, int]:
+def _near_place(run: InitialRun, node: int, centre: int, low: int, high: int) -> tuple[int, int]:
     """The free tile and cycle of least estimate within two hops of a tile; -1: there is none."""
+    ground, loop, place, scratch, random = run.ground, run.loop, run.place, run.scratch, run.random
     best, where, when = 1e18, -1, -1
     for k in range(ground.near_at[centre], ground.near_at[centre + 1]):
         tile = ground.near[k]
@@ -288,20 +256,19 @@ def _near_place(
         for cycle in range(low, high + 1):
             if place.occupant[tile, cycle % ground.ii] >= 0:
                 continue
-            cost = put(ground, loop, place, node, tile, cycle) + 0.3 * random_unit(random)
-            cost += _estimates(ground, loop, place, scratch, _note(loop, scratch, node, 0))
-            cost += tie_cost(ground, loop, place, node)
-            take_out(ground, loop, place, node)
+            cost = put(run, node, tile, cycle) + 0.3 * random_unit(random)
+            cost += _estimates(run, _note(loop, scratch, node, 0))
+            cost += tie_cost(run, node)
+            take_out(run, node)
             if cost < best:
                 best, where, when = cost, tile, cycle
     return where, when
 
 
 @borrowing
-def _far_place(
-    ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int, centre: int, low: int
-) -> tuple[int, int]:
+def _far_place(run: InitialRun, node: int, centre: int, low: int) -> tuple[int, int]:
     """The nearest tile with a free slot, and the first cycle from ``low`` on in such a slot; -1: there is none."""
+    ground, loop, place = run.ground, run.loop, run.place
     best, where, when = _FAR, -1, -1
     for tile in range(ground.hops.shape[0]):
         if loop.allowed[loop.kind[node], tile] == 0 or ground.hops[centre, tile] >= best:
@@ -314,19 +281,12 @@ def _far_place(
 
 
 @kernel
-def place_first(
-    ground: Ground,
-    loop: ModuloLoop,
-    place: NodePlaces,
-    scratch: InitialScratch,
-    random: RandomState,
-    order: Int64s,
-    first_tile: Int64s,
-) -> bool:
+def place_first(run: InitialRun, order: Int64s, first_tile: Int64s) -> bool:
     """Place all nodes one by one in an order; False where one has no slot left.
 
     A node goes near its given first tile, else near a placed neighbour, else near a random tile.
     """
+    ground, loop, place, scratch, random = run.ground, run.loop, run.place, run.scratch, run.random
     for node in order:
         centre = first_tile[node]
         for k in range(loop.touch_at[node], loop.touch_at[node + 1]):
@@ -336,14 +296,14 @@ def place_first(
                 centre = place.tile[other]
         if centre < 0:
             centre = random_below(random, ground.hops.shape[0])
-        low, high = _first_window(ground, loop, place, node)
-        tile, cycle = _near_place(ground, loop, place, scratch, random, node, centre, low, high)
+        low, high = _first_window(run, node)
+        tile, cycle = _near_place(run, node, centre, low, high)
         if tile < 0:
-            tile, cycle = _far_place(ground, loop, place, node, centre, low)
+            tile, cycle = _far_place(run, node, centre, low)
         if tile < 0:
             return False
-        put(ground, loop, place, node, tile, cycle)
+        put(run, node, tile, cycle)
         count = _note(loop, scratch, node, 0)
-        _estimates(ground, loop, place, scratch, count)
+        _estimates(run, count)
         _keep_estimates(place, scratch, count)
     return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gridloom.search.arrays import Float64s, Int16s, Int64s
+from gridloom.search.random import RandomState
+from gridloom.targets.modulo.mappers.state import ModuloLoop
 
 
 class Ground(NamedTuple):
@@ -59,3 +61,13 @@ class InitialScratch(NamedTuple):
     changed: Int64s
     fresh: Float64s
     mark: Int64s
+
+
+class InitialRun(NamedTuple):
+    """All that the kernels of a placement share."""
+
+    ground: Ground
+    loop: ModuloLoop
+    place: NodePlaces
+    scratch: InitialScratch
+    random: RandomState

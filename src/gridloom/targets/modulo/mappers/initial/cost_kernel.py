@@ -12,8 +12,7 @@ Cost: the square of the number of readers for a net.
 from __future__ import annotations
 
 from gridloom.jit import borrowing
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
-from gridloom.targets.modulo.mappers.state import ModuloLoop
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialRun, InitialScratch
 
 #: Prices: a move, a cycle in a register file, a cycle in an output register; a route that has too few cycles, and each
 #: cycle that it lacks.
@@ -50,8 +49,9 @@ def _leg(ground: Ground, hops: int, gap: int, until: int, at_file: bool) -> floa
 
 
 @borrowing
-def _sort(loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, net: int, ii: int) -> int:
+def _sort(run: InitialRun, net: int, ii: int) -> int:
     """Put the edges of a net into ``order`` by the cycle in which they are read; returns their number."""
+    loop, place, scratch = run.loop, run.place, run.scratch
     count = 0
     for k in range(loop.out_at[net], loop.out_at[net + 1]):
         edge = loop.out[k]
@@ -108,9 +108,10 @@ def _extend(ground: Ground, scratch: InitialScratch, points: int, chosen: int, t
 
 
 @borrowing
-def net_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: InitialScratch, net: int) -> float:
+def net_cost(run: InitialRun, net: int) -> float:
     """The estimate for the routes of the result of a placed node to its placed readers."""
-    edges, total = _sort(loop, place, scratch, net, ground.ii), 0.0
+    ground, loop, place, scratch = run.ground, run.loop, run.place, run.scratch
+    edges, total = _sort(run, net, ground.ii), 0.0
     if edges == 0:
         return 0.0
     home = place.tile[net]
@@ -132,8 +133,9 @@ def net_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, scratch: Initi
 
 
 @borrowing
-def tie_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> float:
+def tie_cost(run: InitialRun, node: int) -> float:
     """What broken order and pair edges of a node cost."""
+    ground, loop, place = run.ground, run.loop, run.place
     cost = 0.0
     for k in range(loop.tie_at[node], loop.tie_at[node + 1]):
         tie = loop.tie[k]
@@ -152,8 +154,9 @@ def tie_cost(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> 
 
 
 @borrowing
-def take_out(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> float:
+def take_out(run: InitialRun, node: int) -> float:
     """Take a node off its tile; returns by how much what it shares there becomes cheaper (as a negative number)."""
+    ground, loop, place = run.ground, run.loop, run.place
     tile, slot = place.tile[node], place.cycle[node] % ground.ii
     change = 0.0
     place.occupant[tile, slot] = -1
@@ -181,8 +184,9 @@ def take_out(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int) -> 
 
 
 @borrowing
-def put(ground: Ground, loop: ModuloLoop, place: NodePlaces, node: int, tile: int, cycle: int) -> float:
+def put(run: InitialRun, node: int, tile: int, cycle: int) -> float:
     """Put a node on a tile in a cycle whose slot is free; returns what it adds to the cost of what it shares there."""
+    ground, loop, place = run.ground, run.loop, run.place
     slot, change = cycle % ground.ii, 0.0
     place.tile[node] = tile
     place.cycle[node] = cycle

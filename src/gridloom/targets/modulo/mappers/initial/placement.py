@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridloom.search.arrays import Float64s, Int64s
-from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialScratch, NodePlaces
+from gridloom.targets.modulo.mappers.initial.arrays import Ground, InitialRun, InitialScratch, NodePlaces
 from gridloom.targets.modulo.mappers.problem import RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
 from gridloom.targets.modulo.mappers.state import ModuloFabric, ModuloLoop, Race
@@ -22,61 +22,64 @@ _MANY = 400
 _MARGIN = 2
 
 
-class InitialPlacement:
-    """Places the nodes of a problem at an II for one start."""
-
-    def __init__(self, distances: Distances, fabric: ModuloFabric, loop: ModuloLoop, registers: RegisterUse) -> None:
-        problem = distances.problem
-        self.loop = loop
-        at, near = distances.near
-        room = [max(0, hi - lo - registers.rotating) for lo, hi in zip(fabric.file_at[:-1], fabric.file_at[1:])]
-        self.ground = Ground(
-            ii=fabric.ii, step=_move_cycles(fabric), horizon=fabric.horizon - fabric.ii - _MARGIN,
-            hops=distances.hops, near_at=at, near=near, read_at=fabric.read_at, read=fabric.read,
-            file_of=fabric.file_of, keep_room=np.array(room or [0], dtype=np.int64), pool_room=problem.pool_room,
-        )  # fmt: skip
-        tiles, files = fabric.tiles, max(1, fabric.files)
-        nets = loop.nodes + len(problem.liveins)
-        widest = int(np.diff(loop.out_at).max(initial=0)) + 1
-        self.place = NodePlaces(
-            tile=np.full(loop.nodes, -1, dtype=np.int64),
-            cycle=np.zeros(loop.nodes, dtype=np.int64),
-            occupant=np.full((tiles, fabric.ii), -1, dtype=np.int64),
-            written=np.zeros((tiles, fabric.ii), dtype=np.int64),
-            pool_used=np.zeros((len(problem.pool_room), fabric.ii), dtype=np.int64),
-            readers=np.zeros((len(problem.liveins), files), dtype=np.int16),
-            kept=np.zeros(files, dtype=np.int64),
-            cost=np.zeros(loop.nodes),
-        )
-        most = int(np.diff(loop.in_at).max(initial=0)) + 1
-        self.scratch = InitialScratch(
-            order=np.zeros(widest, dtype=np.int64),
-            point_tile=np.zeros(2 * widest + 1, dtype=np.int64),
-            point_from=np.zeros(2 * widest + 1, dtype=np.int64),
-            point_until=np.zeros(2 * widest + 1, dtype=np.int64),
-            changed=np.zeros(2 * most + 2, dtype=np.int64),
-            fresh=np.zeros(2 * most + 2),
-            mark=np.zeros(nets, dtype=np.int64),
-        )
-
-    def run(self, rank: Float64s, first_tile: Int64s, seed: int, moves: int, race: Race) -> bool:
-        """Place all nodes in the order of ``rank``, then anneal; False where a node finds no slot."""
-        from gridloom.targets.modulo.mappers.initial.anneal_kernel import anneal, place_first
-
-        random = np.array([seed], dtype=np.uint64)
-        order = np.argsort(rank, kind="stable")
-        if not place_first(self.ground, self.loop, self.place, self.scratch, random, order, first_tile):
-            return False
-        # Few moves cannot mend what a high temperature undoes.
-        hot = _WARM + (_HOT - _WARM) * min(1.0, moves / (_MANY * max(1, self.loop.nodes)))
-        anneal(self.ground, self.loop, self.place, self.scratch, random, hot, _COLD, max(1, moves), race)
-        return True
-
-
 def _move_cycles(fabric: ModuloFabric) -> int:
     """Cycles of the fastest move; tiles that pass nothing on have none."""
     moves = fabric.move_latency[fabric.move_latency > 0]
     return int(moves.min(initial=1 << 30)) if len(moves) else 1
+
+
+def initial_run(
+    distances: Distances, fabric: ModuloFabric, loop: ModuloLoop, registers: RegisterUse, seed: int
+) -> InitialRun:
+    """What the kernels take to place the nodes of a problem at an II for one start; nothing is placed yet."""
+    problem = distances.problem
+    at, near = distances.near
+    room = [max(0, hi - lo - registers.rotating) for lo, hi in zip(fabric.file_at[:-1], fabric.file_at[1:])]
+    ground = Ground(
+        ii=fabric.ii, step=_move_cycles(fabric), horizon=fabric.horizon - fabric.ii - _MARGIN,
+        hops=distances.hops, near_at=at, near=near, read_at=fabric.read_at, read=fabric.read,
+        file_of=fabric.file_of, keep_room=np.array(room or [0], dtype=np.int64), pool_room=problem.pool_room,
+    )  # fmt: skip
+    tiles, files, liveins = fabric.tiles, max(1, fabric.files), len(problem.liveins)
+    place = NodePlaces(
+        tile=np.full(loop.nodes, -1, dtype=np.int64),
+        cycle=_zeros(loop.nodes),
+        occupant=np.full((tiles, fabric.ii), -1, dtype=np.int64),
+        written=_zeros(tiles, fabric.ii),
+        pool_used=_zeros(len(problem.pool_room), fabric.ii),
+        readers=np.zeros((liveins, files), dtype=np.int16),
+        kept=_zeros(files),
+        cost=np.zeros(loop.nodes),
+    )
+    widest = int(np.diff(loop.out_at).max(initial=0)) + 1
+    points = 2 * widest + 1
+    changed = 2 * int(np.diff(loop.in_at).max(initial=0)) + 4
+    scratch = InitialScratch(
+        order=_zeros(widest),
+        point_tile=_zeros(points),
+        point_from=_zeros(points),
+        point_until=_zeros(points),
+        changed=_zeros(changed),
+        fresh=np.zeros(changed),
+        mark=_zeros(loop.nodes + liveins),
+    )
+    return InitialRun(ground, loop, place, scratch, np.array([seed], dtype=np.uint64))
+
+
+def _zeros(*shape: int) -> Int64s:
+    return np.zeros(shape, dtype=np.int64)
+
+
+def place_all(run: InitialRun, rank: Float64s, first_tile: Int64s, moves: int, race: Race) -> bool:
+    """Place all nodes in the order of ``rank``, then anneal; False where a node finds no slot."""
+    from gridloom.targets.modulo.mappers.initial.anneal_kernel import anneal, place_first
+
+    if not place_first(run, np.argsort(rank, kind="stable"), first_tile):
+        return False
+    # Few moves cannot mend what a high temperature undoes.
+    hot = _WARM + (_HOT - _WARM) * min(1.0, moves / (_MANY * max(1, run.loop.nodes)))
+    anneal(run, hot, _COLD, max(1, moves), race)
+    return True
 
 
 def initial_places(
@@ -94,7 +97,7 @@ def initial_places(
     if moves < _MANY:
         # Along the schedule no route is too late from the beginning.
         rank = loop.preferred + 0.5 * rng.random(loop.nodes)
-    placement = InitialPlacement(distances, fabric, loop, registers)
-    if not placement.run(rank, first_tile, int(rng.integers(1 << 31)), moves * loop.nodes, race):
+    run = initial_run(distances, fabric, loop, registers, int(rng.integers(1 << 31)))
+    if not place_all(run, rank, first_tile, moves * loop.nodes, race):
         return None
-    return placement.place.tile, placement.place.cycle
+    return run.place.tile, run.place.cycle

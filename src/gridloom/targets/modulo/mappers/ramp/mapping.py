@@ -14,6 +14,7 @@ from gridloom.search.placements import no_place_left
 from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import Keep, Link, WorkGraph
 from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt
+from gridloom.targets.modulo.mappers.structure import number_copy
 
 
 def fits_memory(problem: ModuloProblem, attempt: RampAttempt) -> bool:
@@ -49,11 +50,7 @@ class _Writer:
         self.attempt = attempt
         self.graph: WorkGraph = attempt.graph
         self.names = self.arch.resource_names
-        self.issue = {
-            (Kind(kind), tile): r
-            for r, (kind, tile) in enumerate(zip(self.arch.kind.tolist(), self.arch.tile.tolist(), strict=True))
-            if kind in (Kind.FU, Kind.LOAD, Kind.STORE)
-        }
+        self.units = self.problem.structure.units
         #: The copy of a live-in by (its graph position, the resource that keeps it).
         self.copies: dict[tuple[int, int], int] = {}
 
@@ -125,13 +122,8 @@ class _Writer:
             edge=keep.edge,
             hops=((self.names[register], due), (end, due)),
             copy=self.graph.ops[keep.op].copy,
-            source_copy=self._copy(keep.livein, register),
+            source_copy=number_copy(self.copies, keep.livein, register),
         )
-
-    def _copy(self, livein: int, resource: int) -> int:
-        """The copy of a live-in that a resource keeps; copies are numbered in the order in which they are met."""
-        mine = sum(1 for k, _ in self.copies if k == livein)
-        return self.copies.setdefault((livein, resource), mine)
 
     def _route(self, last: int) -> Route:
         """The route of an edge: from its producer, or a load of its live-in, through what was inserted."""
@@ -144,9 +136,9 @@ class _Writer:
         copy = source.copy
         if source.kind == "fetch":
             memory = self.problem.structure.memory
-            copy = self._copy(source.node, memory)
+            copy = number_copy(self.copies, source.node, memory)
             when = int(self.attempt.cycle[chain[0].source])
-            load = self.issue[Kind.LOAD, int(self.attempt.place[chain[0].source])]
+            load = self.units[Kind.LOAD, int(self.attempt.place[chain[0].source])]
             hops += [(self.names[memory], when), (self.names[load], when)]
         for link in chain:
             self._step(hops, link)
@@ -182,11 +174,11 @@ class _Writer:
         """Append how a value gets into the op at the end of a link: its operand and, for an inserted op, its issue."""
         kind = self.graph.ops[link.target].kind
         if kind == "load":
-            hops.append((self.names[self.issue[Kind.LOAD, tile]], due))
+            hops.append((self.names[self.units[Kind.LOAD, tile]], due))
             return
         operand = self.problem.dfg.edges[link.edge].operand if link.edge >= 0 else 0
         hops.append((self.names[int(self.arch.operand_inputs[tile, operand])], due))
         if kind == "move":
-            hops.append((self.names[self.issue[Kind.FU, tile]], due))
+            hops.append((self.names[self.units[Kind.FU, tile]], due))
         elif kind == "store":
-            hops.append((self.names[self.issue[Kind.STORE, tile]], due))
+            hops.append((self.names[self.units[Kind.STORE, tile]], due))

@@ -4,38 +4,176 @@ Cycles are given; a placement chooses tiles only. A value that is read in the cy
 from an output register, a value that waits goes through the file of its producer's tile, so whether two ops fit
 together on two tiles depends on the length of their link. The clique search only counts registers per slot; the
 registers themselves are allocated afterwards, and an op whose value finds none loses its tile again.
+
+Registers of a file for values and live-ins: which register each is in, and how many of them rotate.
+
+A value takes a register in every cycle from its result to its last use. A register that does not rotate holds it for II
+cycles at most; m rotating ones are a band of m * II cells around which every value is shifted by II from iteration to
+iteration. Cells are filled first fit, longest value first, for several m and orders.
+
+Rotating registers are the first of a file, live-ins are kept in the last ones. First fit may fail where an allocation
+exists; the placement then takes an op out, which is safe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gridloom.archs.model import RegisterFile
 from gridloom.errors import OptionError
 from gridloom.search.arrays import Bools, Int64s
 from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph
-from gridloom.targets.modulo.mappers.ramp.registers import UNUSED, FileUse, WaitingValue, allocate
 
 if TYPE_CHECKING:
-    from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import ConflictRelations
-    from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Files
+    from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import ConflictRelations, Files
 
-#: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
-MAX_VERTICES = 40_000
+# Random orders of the values that are tried besides those by length and by cycle.
+_ORDERS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterRules:
-    """What a technique may do with registers; RAMP may do more than the techniques it is compared with."""
+class WaitingValue:
+    """The result of an op that waits in a file from cycle ``first`` to ``last``, both included."""
 
-    #: Whether a value may wait in a file that several PEs share; else its producer and consumer have to be one PE.
-    shared_files: bool = True
+    op: int
+    file: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileUse:
+    """How a file is used: an allocation of registers to values and live-ins, by position in the file."""
+
+    #: Registers that rotate.
+    rotating: int
+    #: Registers in use in the fullest slot, and over all slots.
+    peak: int
+    taken: int
+    #: For each op the position of the register that its value is in at first.
+    register: Mapping[int, int] = field(default_factory=dict)
+    #: For each live-in the position of the register that keeps it.
+    kept: Mapping[int, int] = field(default_factory=dict)
+    #: For each op the cycle of its result.
+    first: Mapping[int, int] = field(default_factory=dict)
+
+    def position(self, op: int, cycle: int, ii: int) -> int:
+        """The register in which an op's value is in a flat cycle.
+
+        >>> use = FileUse(rotating=2, peak=1, taken=4, register={0: 1}, first={0: 3})
+        >>> [use.position(0, cycle, ii=2) for cycle in (3, 4, 5, 6)]
+        [1, 0, 0, 1]
+        """
+        register = self.register[op]
+        if register >= self.rotating:
+            return register
+        return (register - (cycle // ii - self.first[op] // ii)) % self.rotating
+
+
+#: A file that holds nothing and may choose how many of its registers rotate.
+UNUSED = FileUse(rotating=0, peak=0, taken=0)
+
+
+def allocate(file: RegisterFile, values: Sequence[WaitingValue], kept: Sequence[int], ii: int) -> FileUse | None:
+    """Registers for all of them, or None where first fit finds no room.
+
+    Tries the fewest rotating registers first, each with eight orders of the values. Costs the sum of the lifetimes
+    times the registers for each try.
+    """
+    total = len(file.registers)
+    counts = [0] * ii
+    for value in values:
+        for cycle in range(value.first, value.last + 1):
+            counts[cycle % ii] += 1
+    peak = max(counts, default=0) + len(kept)
+    if peak > total:
+        return None
+    for rotating in _choices(file, values, len(kept), ii):
+        for order in _orders(values):
+            found = _fill(order, rotating, total - len(kept), ii)
+            if found is not None:
+                return FileUse(
+                    rotating=rotating,
+                    peak=peak,
+                    taken=sum(counts) + ii * len(kept),
+                    register=found,
+                    kept={livein: total - 1 - k for k, livein in enumerate(kept)},
+                    first={value.op: value.first for value in values},
+                )
+    return None
+
+
+def _choices(file: RegisterFile, values: Sequence[WaitingValue], kept: int, ii: int) -> list[int]:
+    """How many registers may rotate, the fewest first.
+
+    Values of more than II cycles need at least as many as they overlap iterations. Without such values, none or all
+    rotate.
+    """
+    most = len(file.registers) - kept
+    if not file.adjustable:
+        return [file.rotating] if file.rotating <= most else []
+    spans = [value.last - value.first + 1 for value in values]
+    longs = [span for span in spans if span > ii]
+    if not longs:
+        return sorted({0, most})
+    least = max(-(-span // ii) for span in longs)
+    together = -(-sum(longs) // ii)
+    wanted = {least, least + 1, together, together + 1, (least + most) // 2, most}
+    return sorted(m for m in wanted if least <= m <= most)
+
+
+def _orders(values: Sequence[WaitingValue]) -> Iterator[list[WaitingValue]]:
+    """The orders in which values are allocated: by length, by first cycle, and some at random with fixed seeds."""
+    yield sorted(values, key=lambda value: (value.first - value.last, value.first, value.op))
+    yield sorted(values, key=lambda value: (value.first, value.op))
+    for seed in range(_ORDERS):
+        yield random.Random(seed).sample(list(values), len(values))
+
+
+def _fill(order: Sequence[WaitingValue], rotating: int, usable: int, ii: int) -> dict[int, int] | None:
+    """First fit in a given order: the first register of each op's value, or None where a value finds none."""
+    taken: set[tuple[int, int]] = set()
+    found: dict[int, int] = {}
+    for value in order:
+        for register in _candidates(value, rotating, usable, ii):
+            cells = _cells(value, register, rotating, ii)
+            if len(cells) == value.last - value.first + 1 and not cells & taken:
+                taken |= cells
+                found[value.op] = register
+                break
+        else:
+            return None
+    return found
+
+
+def _candidates(value: WaitingValue, rotating: int, usable: int, ii: int) -> Iterator[int]:
+    """The registers for a value, in order: a short value tries those that do not rotate first.
+
+    Long values need the rotating ones, which should be left to them.
+    """
+    if value.last - value.first < ii:
+        yield from range(rotating, usable)
+    yield from range(min(rotating, usable))
+
+
+def _cells(value: WaitingValue, register: int, rotating: int, ii: int) -> set[tuple[int, int]]:
+    """(register, slot) in each cycle; fewer than cycles where the value would run into itself."""
+    if register >= rotating:
+        return {(register, cycle % ii) for cycle in range(value.first, value.last + 1)}
+    base = value.first // ii
+    return {((register - (cycle // ii - base)) % rotating, cycle % ii) for cycle in range(value.first, value.last + 1)}
+
+
+#: Vertices of the compatibility graph at most; it takes a bit for each pair of vertices.
+MAX_VERTICES = 40_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,9 +237,8 @@ class Placer:
     OptionError for an array with buses that start more than one op in a cycle.
     """
 
-    def __init__(self, problem: ModuloProblem, rules: RegisterRules, moves: int, clique: str = "local") -> None:
+    def __init__(self, problem: ModuloProblem, shared_files: bool, moves: int, clique: str = "local") -> None:
         self.problem = problem
-        self.rules = rules
         self.moves = moves
         self.clique = clique
         s, tiles = problem.structure, range(len(problem.arch.tiles))
@@ -111,7 +248,7 @@ class Placer:
         has = self.file_of >= 0
         joint = (self.file_of[:, None] == self.file_of[None, :]) & has[:, None]
         #: over_file[producer's tile, consumer's tile]: a register can take a value from one to the other.
-        self.over_file = joint if rules.shared_files else joint & self.same_tile
+        self.over_file = joint if shared_files else joint & self.same_tile
         #: PEs that read an output; 0 where a register takes a value to any PE.
         self.reach = 0 if (self.over_file & ~self.reads).any() else int(self.reads.sum(axis=1).max(initial=0))
         #: hops[p, q]: wires that a value takes from one tile to another; a large number where none lead there.
@@ -131,8 +268,11 @@ class Placer:
         OptionError where the compatibility graph would be too large. The moves of the search are added to the clock's.
         Costs (ops * tiles)^2 bits and the local search.
         """
-        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import compatibility, nearest_tiles
-        from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique
+        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+            Clique,
+            compatibility,
+            nearest_tiles,
+        )
 
         ops, tiles = len(graph.ops), len(self.problem.arch.tiles)
         check_pairs(ops, tiles)
@@ -288,7 +428,7 @@ class Placer:
         A value is counted in each cycle from its result to its last waiting reader, which is what it takes if all of
         these are placed where they read the file.
         """
-        from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Files
+        from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import Files
 
         files = self.problem.arch.register_files
         room = [len(file.registers) for file in files]
@@ -323,13 +463,12 @@ class Placer:
 
 def _hops(reads: Bools) -> Int64s:
     """Shortest paths over wires between all tiles; tiles that none joins are as many hops apart as there are tiles."""
-    count = len(reads)
-    hops = np.full((count, count), max(1, count), dtype=np.int64)
-    reached = np.eye(count, dtype=np.bool_)
-    for distance in range(count):
-        fresh = reached & (hops == max(1, count))
-        if not fresh.any():
-            break
-        hops[fresh] = distance
-        reached = reached | ((reached.astype(np.int64) @ reads.astype(np.int64)) > 0)
-    return hops
+    import rustworkx
+
+    graph: rustworkx.PyDiGraph = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(len(reads)))
+    graph.add_edges_from_no_data([(p, q) for p, q in np.argwhere(reads).tolist()])
+    far = float(max(1, len(reads)))
+    hops = rustworkx.digraph_distance_matrix(graph, null_value=far).astype(np.int64)
+    np.fill_diagonal(hops, 0)
+    return np.ascontiguousarray(hops)

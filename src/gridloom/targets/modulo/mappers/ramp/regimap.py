@@ -23,12 +23,11 @@ from gridloom.dfg.model import Dfg
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.settings import check_settings
-from gridloom.targets.modulo.mappers.ramp.ahead import RouteAhead
-from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph
-from gridloom.targets.modulo.mappers.ramp.place import RampAttempt, RegisterRules
+from gridloom.targets.modulo.mappers.ramp.graph import WorkGraph, schedule
+from gridloom.targets.modulo.mappers.ramp.place import RampAttempt
 from gridloom.targets.modulo.mappers.ramp.run import run_technique
-from gridloom.targets.modulo.mappers.ramp.schedule import schedule
 from gridloom.targets.modulo.mappers.ramp.search import RampLimits, RampSearch, Technique
+from gridloom.targets.modulo.mappers.ramp.strategies import RouteAhead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ def regimap(dfg: Dfg, arch: Arch, config: RegimapConfig, budget: Budget) -> Mapp
     technique = Technique(
         strategies=frozenset({"route"}),
         reschedules=config.learns,
-        rules=RegisterRules(shared_files=False),
+        shared_files=False,
         keeps_live_ins=False,
     )
     tried = config.changes if config.learns else config.options

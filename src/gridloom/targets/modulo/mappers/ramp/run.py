@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.mapping.mii import mii
@@ -19,6 +18,7 @@ from gridloom.targets.modulo.mappers.problem import ModuloProblem
 from gridloom.targets.modulo.mappers.ramp.mapping import to_mapping
 from gridloom.targets.modulo.mappers.ramp.search import RampLimits, RampSearch, Technique
 from gridloom.targets.modulo.mappers.screening import screen
+from gridloom.targets.modulo.mappers.search import two_ops
 
 
 def run_technique(
@@ -101,11 +101,6 @@ def _failure(search: RampSearch, *, ended: bool) -> Failure:
 
 def warm_up() -> None:
     """Load or compile the kernels before any clock runs: a loop of two ops on two PEs."""
-    from gridloom.dfg.model import DfgBuilder
-
-    arch = registry.load("archs", "torus")({"family": "torus", "rows": 1, "cols": 2, "regs": 1})
-    b = DfgBuilder("two")
-    b.add("neg", b.add("neg", b.livein("x")))
-    problem = ModuloProblem(b.build(), arch)
+    problem = two_ops()
     limits = RampLimits(ii=2, attempts=1, starts=1, moves=4, links=1, sideways=0, options=1, first=1)
     RampSearch(problem, Technique(), limits, mii(problem.dfg, problem.arch)).run(Budget().start())

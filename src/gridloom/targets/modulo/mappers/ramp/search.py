@@ -19,13 +19,11 @@ from gridloom.mapping.mii import Mii
 from gridloom.search.arrays import Int64s
 from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
-from gridloom.targets.modulo.mappers.ramp.ahead import RouteAhead
-from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph, least_ii, work_graph
+from gridloom.targets.modulo.mappers.ramp.graph import Link, WorkGraph, least_ii, schedule, work_graph
 from gridloom.targets.modulo.mappers.ramp.mapping import fits_memory
-from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt, RegisterRules, check_pairs, start_attempt
-from gridloom.targets.modulo.mappers.ramp.schedule import schedule
-from gridloom.targets.modulo.mappers.ramp.strategies import Editor
-from gridloom.targets.modulo.mappers.schedule.resources import Resources, resources
+from gridloom.targets.modulo.mappers.ramp.place import Placer, RampAttempt, check_pairs, start_attempt
+from gridloom.targets.modulo.mappers.ramp.strategies import Editor, RouteAhead
+from gridloom.targets.modulo.mappers.schedule.iterative import Resources, resources
 
 #: The strategies by name, in the order in which they are tried for each diagnosis.
 DISTANT = ("route", "memory", "files")
@@ -53,7 +51,8 @@ class Technique:
     strategies: frozenset[str] = frozenset(STRATEGIES)
     #: Whether the whole graph is scheduled again once something was inserted.
     reschedules: bool = True
-    rules: RegisterRules = field(default_factory=RegisterRules)
+    #: Whether a value may wait in a file that several PEs share; else its producer and consumer have to be one PE.
+    shared_files: bool = True
     #: Live-ins stay in registers where they fit.
     keeps_live_ins: bool = True
     forecast: Forecast | None = None
@@ -110,7 +109,7 @@ class RampSearch:
         self.counts: Resources = resources(problem.arch, problem.classes)
         self.original = self._original()
         check_pairs(len(self.original.ops), len(problem.arch.tiles))
-        self.placer = Placer(problem, technique.rules, limits.moves, limits.clique)
+        self.placer = Placer(problem, technique.shared_files, limits.moves, limits.clique)
         routes = technique.reschedules and "route" in technique.strategies
         self.ahead = RouteAhead(self.editor, self.placer, self.counts) if routes else None
         self.trace = RampTrace()

@@ -16,7 +16,7 @@ from gridloom.targets.modulo.mappers.route_kernel import (
     clear,
     issue_price,
 )
-from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, SlotUsage
+from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, PlacerRun
 
 
 @borrowing
@@ -28,8 +28,9 @@ def _enter_price(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) ->
 
 
 @borrowing
-def _rest(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, storage: int, present: float) -> None:
+def _rest(run: PlacerRun, cycle: int, storage: int) -> None:
     """The price of what rests in a storage from a cycle to the next, from the price there."""
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     tiles, following = fabric.tiles, (cycle + 1) % fabric.ii
     after = storage
     if storage >= tiles and following == 0:
@@ -41,21 +42,22 @@ def _rest(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, st
 
 
 @borrowing
-def _leave(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, last: int, present: float) -> None:
+def _leave(run: PlacerRun, cycle: int, last: int) -> None:
     """Prices of a cycle from those of later ones: the same steps as forward, read from their ends.
 
     Sharing within the net and the limits on holding are left out, so these are estimates; the final route is found
     forward.
     """
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     tiles, memory = fabric.tiles, fabric.elements - 1 - 3 * fabric.tiles
     slot, box = cycle % fabric.ii, labels.box
     for k in range(box.size[TILES]):
-        _rest(fabric, usage, labels, cycle, box.tiles[k], present)
+        _rest(run, cycle, box.tiles[k])
     for k in range(box.size[FILES]):
         file = box.files[k]
         if labels.write[cycle + 1, file] < FAR:
             for register in range(fabric.file_at[file], fabric.file_at[file + 1]):
-                _rest(fabric, usage, labels, cycle, tiles + register, present)
+                _rest(run, cycle, tiles + register)
     if labels.best[cycle + 1, memory] < FAR:
         labels.best[cycle, memory] = labels.best[cycle + 1, memory] + MEMORY_PRICE
     for at in range(box.size[TILES]):
@@ -83,13 +85,12 @@ def _leave(fabric: ModuloFabric, usage: SlotUsage, labels: Labels, cycle: int, l
 
 
 @borrowing
-def gather(
-    fabric: ModuloFabric, usage: SlotUsage, labels: Labels, tile: int, first: int, last: int, present: float
-) -> None:
+def gather(run: PlacerRun, tile: int, first: int, last: int) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
 
     It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.
     """
+    fabric, usage, labels, present = run.fabric, run.state.usage, run.work.labels, run.present
     tiles, box = fabric.tiles, labels.box
     clear(fabric, labels, first, last)
     for cycle in range(last, first - 1, -1):
@@ -99,9 +100,9 @@ def gather(
             if fabric.read_file[tile] >= 0:
                 labels.least[cycle, fabric.read_file[tile]] = 0.0
         else:
-            _leave(fabric, usage, labels, cycle, last, present)
+            _leave(run, cycle, last)
         if fabric.wires > 0:
-            cross_back(fabric, usage, labels, cycle, last, present)
+            cross_back(run, cycle, last)
         slot = cycle % fabric.ii
         for k in range(box.size[FILES]):
             file = box.files[k]
@@ -113,7 +114,7 @@ def gather(
                     cost += price(usage, 2 * tiles + register, slot, REGISTER_PRICE, present)
                     labels.write[cycle, file] = min(labels.write[cycle, file], cost)
             if fabric.wires > 0 and fabric.port_at[file] < fabric.port_at[file + 1]:
-                enter_back(fabric, usage, labels, file, cycle, present)
+                enter_back(run, file, cycle)
         for k in range(box.size[TILES]):
             other = box.tiles[k]
             labels.enter[cycle, other] = _enter_price(fabric, labels, other, cycle)

@@ -9,6 +9,11 @@ Cost: O(n^3) for the distances (for large graphs as a rule O(n * arcs)) and O(n^
 
 A placer asks for the bounds of one node at a time (``relations``). In a graph of many parts few nodes depend on each
 other, and in any graph a row that lies together in memory is read far faster than a column of a large table.
+
+What a schedule counts before anything has a place: tiles, the tiles of an op class, buses.
+
+The counts are necessary and not sufficient: a schedule within them may still have no placement. Row 0 of ``room`` is
+all tiles, further ones are sets of tiles that fewer can serve, and buses.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridloom.archs.model import Arch
 from gridloom.search.arrays import Float64s, Int32s, Int64s
 
 # Placements per node after which a schedule is given up.
@@ -208,3 +214,43 @@ def relations(least: Int64s) -> DependenceRelations:
     at = np.searchsorted(nodes, np.arange(len(least) + 1)).astype(np.int64)
     after, before = least[nodes, others].astype(np.int32), least[others, nodes].astype(np.int32)
     return DependenceRelations(at, others.astype(np.int32), after, before)
+
+
+@dataclass(frozen=True, eq=False)
+class Resources:
+    """What a schedule counts: rows of tiles, classes of tiles and buses, with their room per slot."""
+
+    #: For each set of op classes the rows of ``room`` of which it takes one.
+    takes: tuple[tuple[int, ...], ...]
+    #: How many ops each row has room for in a slot.
+    room: tuple[int, ...]
+
+
+def resources(arch: Arch, classes: Sequence[frozenset[str]]) -> Resources:
+    """All tiles, the tiles of each op class that not all have, and the buses of memory ops.
+
+    ``classes`` are sets of op classes as nodes need them; ``takes`` has a row for each of them. Buses count only where
+    all tiles of the class are on one.
+    """
+    room = [len(arch.tiles)]
+    takes: list[tuple[int, ...]] = []
+    rows: dict[tuple[str, frozenset[int]], int] = {}
+    for needed in classes:
+        mine = [0]
+        able = frozenset(t for t, tile in enumerate(arch.tiles) if needed <= tile.classes)
+        if len(able) < len(arch.tiles):
+            mine.append(_row(rows, room, ("tiles", able), len(able)))
+        pools = [pool for pool in arch.pools if pool.classes & needed]
+        if pools and able <= {t for pool in pools for t in pool.tiles}:
+            supply = sum(pool.capacity for pool in pools if able & set(pool.tiles))
+            mine.append(_row(rows, room, ("pools", able), supply))
+        takes.append(tuple(mine))
+    return Resources(tuple(takes), tuple(room))
+
+
+def _row(rows: dict[tuple[str, frozenset[int]], int], room: list[int], key: tuple[str, frozenset[int]], n: int) -> int:
+    """The row of a resource; a new one, with room for ``n``, the first time it is met."""
+    if key not in rows:
+        rows[key] = len(room)
+        room.append(n)
+    return rows[key]

@@ -2,6 +2,6 @@
 
 ``boards``          many placements at once, with compiled steps in ``kernel``; ``env``: the same behind Gymnasium
 ``torch_policies``  graph network and attention, MLPs over the state, both over a shortlist
-``ppo``             their optimisation; ``training``: iterations, checkpoints, learning curves
-``board_player``    one of them as the player of the guided search
+``ppo``             their optimisation; ``training``: iterations over drawn graphs, and the player of the
+                    guided search
 """

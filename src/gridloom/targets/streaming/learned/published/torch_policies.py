@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import SAGEConv
 
 from gridloom.errors import OptionError
-from gridloom.targets.streaming.learned.amount import Kind
 from gridloom.targets.streaming.learned.published.boards import BoardBatch
 from gridloom.targets.streaming.learned.published.kernel import FEATURES
+from gridloom.targets.streaming.learned.training_graphs import Kind
 from gridloom.targets.streaming.mappers.kernel import NONE
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 

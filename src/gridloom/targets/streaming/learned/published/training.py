@@ -4,11 +4,12 @@ An iteration draws graphs, plays boards of each with the policy as it is, and im
 random numbers come from (seed, iteration) alone, so a run that continues from a checkpoint draws the same graphs as one
 that was never stopped. The learning rate falls linearly to a twentieth. Every tenth iteration greedy play is measured
 on 16 fixed graphs, and a checkpoint is written.
+
+The published policies as players of the guided search: boards by torch, over the whole state of tiles and spokes.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,26 @@ from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
 from gridloom.learn.weights import load, weights_path
-from gridloom.run.work import WorkFolder
+from gridloom.search.arrays import Int32s
+from gridloom.search.budget import SearchClock
 from gridloom.search.settings import check_settings
-from gridloom.targets.streaming.learned.amount import Kind, TrainingAmount
 from gridloom.targets.streaming.learned.checkpoint import Checkpointed
-from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions
+from gridloom.targets.streaming.learned.guided import Player
+from gridloom.targets.streaming.learned.published.boards import INCOMPLETE, BoardBatch, BoardOptions, prices
 from gridloom.targets.streaming.learned.published.ppo import Episode, PpoConfig, collect, improve, play
-from gridloom.targets.streaming.learned.published.pricing import INCOMPLETE, prices
 from gridloom.targets.streaming.learned.published.torch_policies import Policy, make_policy
-from gridloom.targets.streaming.learned.training_graphs import TrainingGraph, draw_strict, draw_task
+from gridloom.targets.streaming.learned.slots.policy import Order
+from gridloom.targets.streaming.learned.training_graphs import (
+    Kind,
+    TrainingAmount,
+    TrainingGraph,
+    draw_strict,
+    draw_task,
+)
+from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
-#: Graphs on which greedy play is measured while training, and iterations between measurements.
-_CHECKS, _EVERY = 16, 10
+#: Graphs on which greedy play is measured while training.
+_CHECKS = 16
 #: What a board costs at level strict on which a node has no legal slot.
 _STUCK = 30.0
 
@@ -58,30 +67,15 @@ class TrainingConfig(TrainingAmount):
 
 
 class Training(Checkpointed):
-    """The training of a policy. It sets torch to one thread, since the layers are too small for more."""
+    """The training of a published policy."""
 
     def __init__(self, config: TrainingConfig, seed: int, folder: Path) -> None:
-        # Layers this small are slower on several threads.
-        torch.set_num_threads(1)
+        super().__init__(config.policy, config, seed, folder)
         torch.manual_seed(seed)
-        self.config = config
-        self.seed = seed
-        self.folder = folder
-        self.policy: Policy = make_policy(config.policy)
+        self.module = self.policy = make_policy(config.policy)
         self.optimiser = torch.optim.Adam(self.policy.parameters(), lr=config.ppo.rate)
-        self.iteration = 0
-        self.decisions = 0
-        self.seconds = 0.0
         check = np.random.default_rng((seed, 1))
         self.checks = [self._draw(check) for _ in range(_CHECKS)]
-
-    @property
-    def _name(self) -> str:
-        return str(self.config.policy)
-
-    @property
-    def _module(self) -> torch.nn.Module:
-        return self.policy
 
     def _draw(self, rng: np.random.Generator) -> TrainingGraph:
         """A random task; at level strict one of those that the slot policy is trained on."""
@@ -90,20 +84,6 @@ class Training(Checkpointed):
         task = draw_strict(rng)
         options = BoardOptions(ii=task.ii, reward="bound", penalty=_STUCK, tiles_weight=task.tiles_weight)
         return TrainingGraph(source=task.source, problem=task.problem, options=options)
-
-    def run(self, work: WorkFolder) -> None:
-        """Iterate until the configured number is reached or the work is over."""
-        total = self.config.iterations
-        while self.iteration < total and not work.over():
-            began = time.process_time()
-            row = self.step()
-            self.seconds += time.process_time() - began
-            if self.iteration % _EVERY == 0 or self.iteration == total:
-                row["greedy"] = self.measure()
-                self.save()
-            self.note(row)
-            work.progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
-        self.save()
 
     def step(self) -> dict[str, Any]:
         """Run one iteration and return its figures; its graphs and boards follow from the seed and its number alone.
@@ -114,8 +94,7 @@ class Training(Checkpointed):
         c = self.config
         rng = np.random.default_rng((self.seed, 2, self.iteration))
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
-        for group in self.optimiser.param_groups:
-            group["lr"] = c.ppo.rate * max(0.05, 1 - self.iteration / c.iterations)
+        self.cool(c.ppo.rate)
         episodes = [self._played(self._draw(rng), generator) for _ in range(c.graphs)]
         parts = improve(self.policy, self.optimiser, [episode for episode, _ in episodes], c.ppo, rng)
         self.iteration += 1
@@ -138,6 +117,15 @@ class Training(Checkpointed):
         last = _lacking if self.config.level == "strict" else None
         episode = collect(self.policy, task.problem, task.options, boards, generator, self.config.ppo, last)
         return episode, BoardBatch(task.problem, 1, task.options).floor
+
+    def figures(self) -> dict[str, float]:
+        """Return the excess of greedy play on fixed graphs that are not trained on."""
+        return {"greedy": self.measure()}
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the parameters; padded policies have weights for every slot, which are kept in half precision."""
+        padded = self.config.policy in ("state", "gga")
+        return {name: value.half() if padded else value for name, value in self.policy.state_dict().items()}
 
     def measure(self) -> float:
         """Return mean cycles of greedy play above the longest path, over fixed graphs that are not trained on.
@@ -173,3 +161,22 @@ def policy_of(arrays: dict[str, Any], kind: Kind) -> Policy:
         raise OptionError(f"these weights are not those of policy {kind!r}: {str(error).splitlines()[0]}") from None
     policy.eval()
     return policy
+
+
+def board_player(name: str, clock: SearchClock) -> Player:
+    """Return a player of the shipped policy of a name; nodes are placed in topological order, as published.
+
+    The policy knows neither links nor registers; what boards lack is counted afterwards, one round of routing each.
+    """
+    torch.set_num_threads(1)
+    policy = load_policy(None, name)
+
+    def player(
+        ii: int, problem: SpokesProblem, order: Order, seed: int, heats: NDArray[np.float32]
+    ) -> tuple[Int32s, Int32s, NDArray[np.float32]]:
+        batch = BoardBatch(problem, len(heats), BoardOptions(ii=ii, reward="bound"))
+        temperature = torch.from_numpy(np.maximum(heats, 0.02))[:, None]
+        play(policy, batch, torch.Generator().manual_seed(seed), temperature=temperature, stop=clock.over)
+        return batch.boards.tile.copy(), batch.boards.spoke.copy(), prices(batch)
+
+    return player

@@ -3,5 +3,5 @@
 ``board_kernel``  one placement with links and delay registers: what each slot would mean for the next node
 ``play_kernel``   whole placements by a policy, compiled, without torch
 ``policy``        weights, the graph network on numpy, and the hand-written rank
-``torch_slots``   the same network in torch; ``training``: policy gradients over boards that compiled code plays
+``training``      the same network in torch, and policy gradients over boards that compiled code plays
 """

@@ -8,12 +8,12 @@ the whole placement as the annealer counts it.
 
 Training begins from the hand-written rank (its linear term) with small random layers beside it. Random numbers come
 from (seed, iteration) alone, so a run that continues draws what one that was never stopped would have drawn.
+
+The slot policy in torch, for training; the same arrays and formulas as ``policy`` and ``play_kernel``.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +21,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from gridloom.search.arrays import Int32s
 from gridloom.search.settings import check_settings
 from gridloom.targets.streaming.learned.checkpoint import Checkpointed
+from gridloom.targets.streaming.learned.guided import NOTHING
 from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
-from gridloom.targets.streaming.learned.slots.play_kernel import DecisionRecord, play
+from gridloom.targets.streaming.learned.slots.play_kernel import DecisionRecord, look, play
 from gridloom.targets.streaming.learned.slots.policy import (
+    ROUNDS,
+    SHAPES,
     GraphInputs,
     SlotWeights,
     graph_of,
@@ -36,11 +40,78 @@ from gridloom.targets.streaming.learned.slots.policy import (
     random_slots,
     rank_slots,
 )
-from gridloom.targets.streaming.learned.slots.torch_slots import SlotNetwork
 from gridloom.targets.streaming.learned.training_graphs import StrictTask, draw_strict
+from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
-#: Graphs on which greedy play is measured, and iterations between two measurements.
-_CHECKS, _EVERY = 24, 10
+
+class SlotNetwork(nn.Module):
+    """The policy as a module: one parameter for each array of a file of weights."""
+
+    def __init__(self, weights: SlotWeights) -> None:
+        super().__init__()
+        self.arrays = nn.ParameterDict({name: torch.from_numpy(weights[name].copy()) for name in SHAPES})
+
+    def weights(self) -> SlotWeights:
+        """Return a copy of the arrays."""
+        return {name: np.ascontiguousarray(value.detach().numpy().copy()) for name, value in self.arrays.items()}
+
+    def contexts(self, inputs: GraphInputs) -> Tensor:
+        """Return the context of each node of a graph."""
+        w = self.arrays
+        nodes, operands, readers, rivals = (
+            torch.from_numpy(part) for part in (inputs.nodes, inputs.operands, inputs.readers, inputs.rivals)
+        )
+        hidden = torch.relu(nodes @ w["first"] + w["first_bias"])
+        for k in range(ROUNDS):
+            around = (operands @ hidden) @ w[f"round{k}_operands"] + (readers @ hidden) @ w[f"round{k}_readers"]
+            around = around + (rivals @ hidden) @ w[f"round{k}_rivals"]
+            hidden = hidden + torch.relu(hidden @ w[f"round{k}_self"] + around + w[f"round{k}_bias"])
+        out: Tensor = torch.cat([hidden, nodes], dim=1) @ w["context"] + w["context_bias"]
+        return out
+
+    def forward(self, context: Tensor, boards: Tensor, rows: Tensor, legal: Tensor) -> Tensor:
+        """Return logits [decision, slot] from contexts and surveys [decision, ...] and rows [decision, slot, feature].
+
+        Illegal slots have minus a billion.
+        """
+        w = self.arrays
+        base = context + boards @ w["board"]
+        hidden = torch.relu(rows @ w["slot"] + base[:, None, :])
+        hidden = torch.relu(hidden @ w["second"] + w["second_bias"])
+        goal = boards[:, 8][:, None] * w["new_tile"]
+        logits = hidden @ w["score"] + rows @ w["direct"] - goal * rows[:, :, 12]
+        return logits.masked_fill(~legal, -1e9)
+
+
+def play_in_torch(problem: SpokesProblem, graph: BoardGraph, network: SlotNetwork, ii: int) -> Int32s:
+    """Return the slot of each node, in the order of the graph, by always taking the greatest logit; with torch.
+
+    Describes the board anew for every node, so it is slow; it is there to be compared with the compiled play. Ends
+    early where a node has no slot.
+    """
+    slots = problem.tiles * ii
+    rows, legal = np.zeros((slots, FEATURES), dtype=np.float32), np.zeros(slots, dtype=np.bool_)
+    seen = np.zeros(SURVEY, dtype=np.float32)
+    chosen: list[int] = []
+    with torch.no_grad():
+        contexts = network.contexts(inputs_of(problem, graph))
+        for n in graph.order:
+            rows[:] = 0
+            given = np.array(chosen, dtype=np.int32)
+            if look(problem.tables, graph, ii, given, 0.0, rows, legal, seen) == 0:
+                break
+            logits = network(
+                contexts[int(n)][None],
+                torch.from_numpy(seen)[None],
+                torch.from_numpy(rows)[None],
+                torch.from_numpy(legal)[None],
+            )
+            chosen.append(int(logits[0].argmax()))
+    return np.array(chosen, dtype=np.int32)
+
+
+#: Graphs on which greedy play is measured.
+_CHECKS = 24
 
 #: Decisions of one graph that an epoch looks at.
 _DECISIONS = 400
@@ -134,14 +205,6 @@ def collect(task: StrictTask, weights: SlotWeights, boards: int, seed: int) -> P
     )
 
 
-def nothing_kept() -> DecisionRecord:
-    """Return a record that keeps nothing."""
-    flat = np.zeros((0, 0), dtype=np.float32)
-    rows, legal = np.zeros((0, 0, 0, FEATURES), dtype=np.float32), np.zeros((0, 0, 0), dtype=np.bool_)
-    boards = np.zeros((0, 0, SURVEY), dtype=np.float32)
-    return DecisionRecord(rows, legal, boards, np.zeros((0, 0), dtype=np.int32), flat, flat)
-
-
 def _costs(
     task: StrictTask, graph: BoardGraph, weights: SlotWeights, heats: np.ndarray, seed: int, record: DecisionRecord
 ) -> np.ndarray:
@@ -159,44 +222,25 @@ class SlotTraining(Checkpointed):
     """The training of the slot policy; ``folder`` keeps its checkpoint ``slots.pt`` and its curve ``slots.jsonl``."""
 
     def __init__(self, config: SlotTrainingConfig, seed: int, folder: Path) -> None:
-        # Layers this small are slower on several threads.
-        torch.set_num_threads(1)
-        self.config, self.seed, self.folder = config, seed, folder
-        self.network = SlotNetwork(first_weights(seed))
+        super().__init__("slots", config, seed, folder)
+        self.module = self.network = SlotNetwork(first_weights(seed))
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
-        self.iteration = self.decisions = 0
-        self.seconds = 0.0
         rng = np.random.default_rng((seed, 1))
         self.checks = [draw_strict(rng) for _ in range(_CHECKS)]
 
-    @property
-    def _name(self) -> str:
-        return "slots"
+    def figures(self) -> dict[str, float]:
+        """Return what :meth:`measure` does, by name."""
+        return dict(zip(("greedy", "stuck"), self.measure(), strict=True))
 
-    @property
-    def _module(self) -> torch.nn.Module:
-        return self.network
-
-    def run(self, over: Callable[[], bool], progress: Callable[[str, float], None]) -> None:
-        """Iterate until the configured number is reached or the work is over."""
-        total = self.config.iterations
-        while self.iteration < total and not over():
-            began = time.process_time()
-            row = self.step()
-            self.seconds += time.process_time() - began
-            if self.iteration % _EVERY == 0 or self.iteration == total:
-                row["greedy"], row["stuck"] = self.measure()
-                self.save()
-            self.note(row)
-            progress(f"iteration {self.iteration}: {row['excess']:.3f} above the bound", self.iteration / total)
-        self.save()
+    def arrays(self) -> dict[str, Any]:
+        """Return the weights as compiled play takes them."""
+        return self.network.weights()
 
     def step(self) -> dict[str, Any]:
         """Run one iteration and return its figures."""
         c = self.config
         rng = np.random.default_rng((self.seed, 2, self.iteration))
-        for group in self.optimiser.param_groups:
-            group["lr"] = c.rate * max(0.05, 1 - self.iteration / c.iterations)
+        self.cool(c.rate)
         weights = self.network.weights()
         tasks = [draw_strict(rng) for _ in range(c.graphs)]
         seeds = [int(rng.integers(1 << 31)) for _ in tasks]
@@ -254,7 +298,7 @@ class SlotTraining(Checkpointed):
         excess, stuck = [], 0
         for task in self.checks:
             graph = graph_of(task.problem, task.order)
-            cost = float(_costs(task, graph, weights, np.zeros(1, dtype=np.float32), 0, nothing_kept())[0])
+            cost = float(_costs(task, graph, weights, np.zeros(1, dtype=np.float32), 0, NOTHING)[0])
             stuck += cost >= 1e9
             excess.append(min(cost, 20.0 * graph.floor) / graph.floor - 1)
         return round(float(np.mean(excess)), 4), stuck / len(self.checks)

@@ -17,12 +17,15 @@ import numpy as np
 from gridloom.jit import copy_row, int64, internal, kernel
 from gridloom.search.arrays import Int64s, Uint8s, Uint64s
 from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    Clique,
     CompatibilityGraph,
+    Files,
+    hold,
     is_compatible,
     lowest,
     ones,
+    short,
 )
-from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files, hold, short
 
 
 @internal

@@ -13,12 +13,16 @@ import numpy as np
 from gridloom.jit import copy_row, int64, internal, kernel
 from gridloom.search.arrays import Int64s, Uint8s
 from gridloom.targets.modulo.mappers.ramp.cliques.compatibility_kernel import (
+    Clique,
     CompatibilityGraph,
+    Files,
     count_conflicts,
     draw,
+    full_slot,
+    hold,
     is_compatible,
+    short,
 )
-from gridloom.targets.modulo.mappers.ramp.cliques.files_kernel import Clique, Files, full_slot, hold, short
 
 
 @internal
