@@ -31,6 +31,7 @@ OPTIONAL = (
 CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "map": [
         (["kernel:vector_add", "--arch", "mesh:2x2", "--effort", "20000", "-o", "saved.json"], None),
+        (["kernel:vector_add", "--arch", "openedge-cgra", "--effort", "20000", "-o", "loop.json"], None),
         (["{examples}/kernels/fir.c", "--arch", "torus:4x4"], "c"),
         (["{examples}/mlir/affine_bicg.mlir", "--arch", "torus:4x4"], "mlir"),
         (["network.onnx", "--arch", "rdu:16x8"], "tensor"),
@@ -43,6 +44,7 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "why": [(["saved.json"], None), (["kernel:vector_add", "--arch", "torus:2x2"], None)],
     "show": [(["saved.json"], None), (["{examples}/kernels/fir.c"], "c")],
     "rtl": [(["saved.json", "-o", "rtl"], None)],
+    "emit": [(["openedge", "loop.json", "-o", "program"], None)],
     "vpr": [(["kernel:vector_add", "--arch", "mesh:3x3", "-o", "vpr"], None)],
     "list": [(["mappers"], None)],
     "doctor": [([], None)],

@@ -53,6 +53,8 @@ TARGET: Final = Target(
         "loop_controller": (
             "The array starts a loop again for the next iteration of the loops around it, without the host."
         ),
+        "stores_write": "A store overwrites the output register of its tile.",
+        "flags": "The last operand of a tile is a flag of a result: it reads output registers and no others.",
         "memory_access": "The array accesses of a loop stay loads and stores; without this trait they become streams.",
         "wraps": "Links join the opposite borders of the array.",
         "hexagonal": "A tile has six neighbours, and odd rows are drawn half a tile to the right.",
@@ -206,6 +208,7 @@ TARGET: Final = Target(
         "rtl": Command(
             "gridloom.cli.commands.rtl_command:rtl", "Write the Verilog of an array, the bits of a mapping."
         ),
+        "emit": Command("gridloom.cli.commands.emit_command:emit", "Write a mapping as a program for another machine."),
         "synth": Command(
             "gridloom.cli.commands.synth_command:synth", "Place an array on an FPGA: LUTs, clock, bitstream."
         ),

@@ -63,6 +63,7 @@ HOOKS: Final[Mapping[str, str]] = {
     "estimates": "style or trait: an object with check, judge, record and text that estimates what is reached",
     "python_modules": "package that a Python file imports: an object that reads and lists such files",
     "exports": "option of map: (Mapping) -> text of the file",
+    "emitters": "format: (Mapping, seed) -> texts of files by name, and facts about the program of another machine",
     "cost_samples": "trait: () -> pipeline, decisions, and which of them is better and which worse, for cost models",
 }
 
@@ -510,6 +511,11 @@ def hook(name: str, key: str) -> Any:
         _whole()
     place = _registry().hooks[name].get(key)
     return None if place is None else _load_hook(name, key, place)
+
+
+def hook_keys(name: str) -> list[str]:
+    """The keys for which some target declares a hook, in the order of the declarations."""
+    return list(_whole().hooks[name])
 
 
 def hooks_for(name: str, arch: _Array) -> Iterator[Any]:

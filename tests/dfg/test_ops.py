@@ -31,7 +31,7 @@ INTEGER = {
     "alu": {
         1: "move not neg abs sext8 sext16 zext8 zext16 popcount clz",
         2: "add sub shl shr lshr rotl and or xor min max umin umax eq ne lt le gt ge ult ule min_tag",
-        3: "select select_tag",
+        3: "select select_tag select_sign select_zero",
     },
     "fp": {
         1: "fneg fabs fsqrt int_to_float float_to_int fsquare",

@@ -99,6 +99,8 @@ I32: dict[str, Reference] = {
     # The smaller of the two by their upper 31 bits; bit 0 of the result says whether the right one won.
     "min_tag": lambda a, b: (b >> 1 << 1) + 1 if b >> 1 < a >> 1 else a >> 1 << 1,
     "select_tag": lambda a, b, c: b if a % 2 else c,
+    "select_sign": lambda a, b, c: (b, a)[c < 0],
+    "select_zero": lambda a, b, c: (a, b)[bool(c)],
     "mul_rsub": lambda a, b, c: i32(a * b - c),
     "mul_and": lambda a, b, c: i32(u32(a * b) & u32(c)),
     "mul_or": lambda a, b, c: i32(u32(a * b) | u32(c)),

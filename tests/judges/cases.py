@@ -91,6 +91,7 @@ _PROBLEMS: list[tuple[str, str, Any, str]] = [
     ("uneven tiles", "steps", _UNEVEN, "modulo"),
     ("small stores", "steps", _STORES, "modulo"),
     ("hycube", "kernel:vector_add", "hycube:3x3", "modulo"),
+    ("instructions", "kernel:vector_add", "openedge-cgra", "modulo"),
     ("rows", "kernel:vector_add", "vpcma:3x4", "width"),
     ("spokes", "kernel:fir", "streaming-engine:16", "anneal"),
     ("SIMD spokes", "kernel:distance", "streaming-engine:8,simd=64", "anneal"),

@@ -114,7 +114,12 @@ _FLOAT = _rows(
 )  # fmt: skip
 
 # Ops that graphs, mappers and the simulator know, and no function unit computes.
-_SIMULATED = _rows((2, "fp", {"fdiv": 58}), (1, "fp", {"fsqrt": 66}))
+_SIMULATED = _rows(
+    (2, "fp", {"fdiv": 58}),
+    (1, "fp", {"fsqrt": 66}),
+    # Operand 0 where operand 2 is negative (zero), else operand 1: instructions that read a flag of another result.
+    (3, "alu", {"select_sign": 97, "select_zero": 98}),
+)
 
 #: Fused op -> (first op on operands 0 and 1, second op, operand at which the second reads the first); the other operand
 #: of the second is operand 2. ``sub`` takes the first's result from operand 2, ``rsub`` the other way round.

@@ -36,7 +36,9 @@ _C = {name: op.code for name, op in OP_TABLE["cma24"].items()}
 (I_SEXT8, I_SEXT16, I_ZEXT8, I_ZEXT16, I_POPCOUNT, I_CLZ) = (
     _I[n] for n in ("sext8", "sext16", "zext8", "zext16", "popcount", "clz")
 )
-(I_SQUARE, I_MIN_TAG, I_SELECT_TAG) = (_I[n] for n in ("square", "min_tag", "select_tag"))
+(I_SQUARE, I_MIN_TAG, I_SELECT_TAG, I_SELECT_SIGN, I_SELECT_ZERO) = (
+    _I[n] for n in ("square", "min_tag", "select_tag", "select_sign", "select_zero")
+)
 (F_ADD, F_SUB, F_MUL, F_DIV, F_NEG, F_ABS, F_MIN, F_MAX, F_EQ, F_LT, F_LE, F_SQRT, F_MUL_ADD, F_FROM_INT, F_TO_INT) = (
     _I[n]
     for n in (
@@ -298,6 +300,10 @@ def _i32(op: int, a: int, b: int, c: int) -> int:
         return wrap32(abs(a))
     if op == I_SELECT:
         return b if a != 0 else c
+    if op == I_SELECT_SIGN:
+        return a if c < 0 else b
+    if op == I_SELECT_ZERO:
+        return a if c == 0 else b
     if I_DIV <= op <= I_UREM:
         return _i32_divide(op, a, b)
     if I_SHL <= op <= I_ROTL:

@@ -87,6 +87,7 @@ def _long_word(op: str, width: int, a: int, b: int, c: int) -> int:
         "umax": max(ua, ub), "select": b if a else c, "sext8": word_of(a, 8), "sext16": word_of(a, 16),
         "zext8": a & 0xFF, "zext16": a & 0xFFFF, "popcount": ua.bit_count(), "clz": width - ua.bit_length(),
         "min_tag": b | 1 if (b | 1) < (a | 1) else a & ~1, "select_tag": b if a & 1 else c,
+        "select_sign": a if c < 0 else b, "select_zero": b if c else a,
     }  # fmt: skip
     if op in ("shl", "shr", "lshr"):
         return ua << b if op == "shl" else (a if op == "shr" else ua) >> b

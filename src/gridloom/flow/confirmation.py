@@ -64,6 +64,17 @@ def illegalities(mapping: Mapping) -> list[str]:
     return [str(violation) for violation in legal(mapping)]
 
 
+def find_faults(mapping: Mapping) -> list[str]:
+    """Return why nothing is written for a mapping: what the checker or the simulator finds wrong with it.
+
+    Empty for a mapping that is legal and computes what its graph computes over 64 iterations.
+    """
+    found = illegalities(mapping)
+    return [f"not legal: {line}" for line in found] or [
+        f"different values: {line}" for line in run_simulation(mapping, iterations=64, seed=0).findings
+    ]
+
+
 def metrics(mapping: Mapping) -> dict[str, Any]:
     """Return the metrics that ``verify`` recomputes from a mapping.
 

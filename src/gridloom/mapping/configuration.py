@@ -339,7 +339,8 @@ class _Derivation:
             start=start,
             kind="op",
             latency=self.arch.tiles[tile].latency_of(self.dfg.op_class(instance.node)),
-            writes=self.dfg.ops[k].result and self.dfg.ops[k].op_class != "output",
+            writes=self.dfg.ops[k].op_class != "output"
+            and (self.dfg.ops[k].result or "stores_write" in self.arch.traits),
             operands=tuple(self._operand(e, instance, tile) for e in self.dfg.operand_edges(instance.node)),
             node=k,
             copy=instance.copy,

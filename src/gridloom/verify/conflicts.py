@@ -85,7 +85,7 @@ def _add_instance(uses: _Uses, placed: PlacedInstance) -> None:
     """Add the uses of an op: its issue slot, and its tile's output when the result is there.
 
     The output counts even when no route reads it there: hardware writes the result of every op into it, over whatever a
-    route has left there to wait.
+    route has left there to wait. On arrays with ``stores_write`` a store does so, too.
     """
     subject, instance = uses.subject, placed.instance
     if placed.resource < 0:
@@ -103,7 +103,7 @@ def _add_instance(uses: _Uses, placed: PlacedInstance) -> None:
         uses.add(placed.resource, cycle, (what, instance.node, instance.copy, cycle))
     op = subject.rows[instance.node]
     out = subject.outputs.get(placed.tile, -1)
-    if op.result and op.op_class != "output" and out >= 0:
+    if (op.result or "stores_write" in subject.arch.traits) and op.op_class != "output" and out >= 0:
         ready = placed.cycle + placed.latency
         uses.add(out, ready, ("", instance.node, instance.copy, ready))
 

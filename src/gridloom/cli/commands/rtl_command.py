@@ -46,6 +46,7 @@ def rtl(
 ) -> int:
     """Write the Verilog of an array into a folder; for a mapping also its configuration bits."""
     from gridloom.archs.model import Arch
+    from gridloom.flow.confirmation import find_faults
     from gridloom.flow.files import load_any
     from gridloom.flow.options import parse_settings
     from gridloom.hardware.parameters import parse_parameters
@@ -63,7 +64,7 @@ def rtl(
 
         record = _write_hardware(Hardware(shown, parameters), output)
     elif isinstance(shown, Mapping):
-        refused = _refusal(shown)
+        refused = find_faults(shown)
         if refused:
             print(json.dumps({"status": "refused", "findings": refused}) if as_json else "\n".join(refused))
             return 1
@@ -87,19 +88,6 @@ def _numbers(pairs: list[str]) -> dict[str, int]:
         except ValueError:
             raise OptionError(f"{name}: expected a whole number, found {text!r}", where="--livein") from None
     return numbers
-
-
-def _refusal(mapping: Mapping) -> list[str]:
-    """Why no bits are written for a mapping: what the checker or the simulator finds wrong with it.
-
-    Empty for a mapping that is legal and computes what its graph computes over 64 iterations.
-    """
-    from gridloom.flow.confirmation import illegalities, run_simulation
-
-    found = illegalities(mapping)
-    return [f"not legal: {line}" for line in found] or [
-        f"different values: {line}" for line in run_simulation(mapping, iterations=64, seed=0).findings
-    ]
 
 
 def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:

@@ -9,6 +9,12 @@ from gridloom.registry import ArrayKind, Entry, Mapper, Target, entries
 TARGET: Final = Target(
     name="modulo",
     summary="modulo-scheduled arrays whose tiles are shared in time",
+    traits={
+        "instructions": (
+            "Tiles run the instructions of OpenEdgeCGRA: few ops, one immediate and one register for each instruction, "
+            "byte addresses, and a loop that counts and branches by ops of its own."
+        ),
+    },
     kinds={
         "registers": ArrayKind(
             "modulo",
@@ -35,10 +41,10 @@ TARGET: Final = Target(
         ),
         **entries(
             "gridloom.targets.modulo.families.classics:build",
-            {
-                "adres": "8 x 8 array like ADRES, with a shared file in the first row",
-                "openedge-cgra": "4 x 4 torus with a memory port for each column",
-            },
+            {"adres": "8 x 8 array like ADRES, with a shared file in the first row"},
+        ),
+        "openedge-cgra": Entry(
+            "gridloom.targets.modulo.families.openedge:build", "OpenEdgeCGRA, a 4 x 4 torus of 32-bit instructions"
         ),
         "morpher": Entry(
             "gridloom.targets.modulo.families.morpher.array:build", "array that a Morpher JSON file describes"
@@ -58,7 +64,7 @@ TARGET: Final = Target(
             "a mapping or a proof that there is none, by constraint solving (CP-SAT)",
             extra="exact",
             role="proof",
-            without=("constant_stores",),
+            without=("constant_stores", "flags"),
         ),
         "ramp": Mapper(
             {"registers": "gridloom.targets.modulo.mappers.ramp.ramp:ramp"},
@@ -101,5 +107,8 @@ TARGET: Final = Target(
     hooks={
         "array_files": {".json": "gridloom.targets.modulo.families.morpher.array:read_spec"},
         "estimates": {"modulo": "gridloom.targets.modulo.estimate"},
+        "passes": {"instructions": "gridloom.targets.modulo.export.openedge.lowering:lower"},
+        "rules": {"instructions": "gridloom.targets.modulo.rules.openedge:RULES"},
+        "emitters": {"openedge": "gridloom.targets.modulo.export.openedge.package:package"},
     },
 )

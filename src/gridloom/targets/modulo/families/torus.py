@@ -183,7 +183,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     check_parameters(p, p.regs)
     builder = ArchBuilder()
     accesses = add_tiles(builder, p)
-    _add_links(builder, p)
+    add_links(builder, p.rows, p.cols, p.operands)
     _add_registers(builder, p)
     if accesses:
         add_memory(builder, p.rows, p.bus)
@@ -200,16 +200,16 @@ def build(spec: Mapping[str, Any]) -> Arch:
     )
 
 
-def _add_links(builder: ArchBuilder, p: TorusParameters) -> None:
+def add_links(builder: ArchBuilder, rows: int, cols: int, operands: int) -> None:
     """Add the links to the four neighbours, around the borders; double links fall away on small arrays."""
-    for row in range(p.rows):
-        for col in range(p.cols):
+    for row in range(rows):
+        for col in range(cols):
             name = f"pe_{row}_{col}"
-            around = {((row + dr) % p.rows, (col + dc) % p.cols) for dr, dc in ((-1, 0), (0, -1), (0, 1), (1, 0))}
+            around = {((row + dr) % rows, (col + dc) % cols) for dr, dc in ((-1, 0), (0, -1), (0, 1), (1, 0))}
             for position, (r, c) in enumerate(sorted(around - {(row, col)})):
-                link = builder.add(f"{name}>pe_{r}_{c}", Kind.LINK, row * p.cols + col, position=position)
+                link = builder.add(f"{name}>pe_{r}_{c}", Kind.LINK, row * cols + col, position=position)
                 builder.arc(builder.index[f"{name}.out"], link)
-                for k in range(p.operands):
+                for k in range(operands):
                     builder.arc(link, builder.index[f"pe_{r}_{c}.in{k}"])
 
 

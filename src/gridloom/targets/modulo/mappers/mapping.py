@@ -18,6 +18,7 @@ from gridloom.archs.model import Kind
 from gridloom.mapping.model import Hop, Instance, Mapping, Route
 from gridloom.search.budget import SearchView
 from gridloom.search.placements import no_place_left
+from gridloom.targets.modulo.mappers.one_register import share_registers
 from gridloom.targets.modulo.mappers.problem import ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.state import ModuloState
 from gridloom.targets.modulo.mappers.structure import number_copy
@@ -88,6 +89,8 @@ class _Writer:
         """The mapping, with an instance for each node, each place that keeps a live-in, and each unread live-in."""
         problem, state, dfg = self.problem, self.state, self.problem.dfg
         routes = tuple(self._route(e) for e in range(len(problem.edges)))
+        if self.arch.has("instructions"):
+            routes = tuple(share_registers(routes, dfg, self.arch))
         instances = [
             Instance(
                 node=dfg.nodes[k].id,

@@ -179,7 +179,7 @@ def _route_edge(run: PlacerRun, edge: int) -> bool:
     tile = 0 if net >= loop.nodes else state.tile[net]
     _box_of_route(fabric, labels, -1 if net >= loop.nodes else tile, state.tile[target])
     spread(run, tile, ready, first, due)
-    storage = read_from(fabric, labels, state.tile[target], due)
+    storage = read_from(fabric, labels, state.tile[target], due, loop.flag[edge])
     routed = storage >= 0 and trace(run, edge, storage, due)
     if routed:
         add_route(run, edge, YES)
@@ -305,7 +305,7 @@ def _add_input_costs(run: PlacerRun, node: int, low: int, high: int) -> int:
                     due = cycle + shift
                     cost = FAR
                     if first <= due <= last:
-                        cost = read_price(fabric, labels, tile, due)
+                        cost = read_price(fabric, labels, tile, due, loop.flag[edge])
                     work.cost[tile, cycle] += cost if cost < FAR else _NO_ROUTE * work.failures[edge]
     return placed
 
@@ -328,7 +328,7 @@ def _add_output_costs(run: PlacerRun, node: int, low: int, high: int) -> int:
         last = state.cycle[target] + fabric.ii * loop.distance[edge]
         first = low + 1
         if first <= last < fabric.horizon:
-            gather(run, state.tile[target], first, last)
+            gather(run, state.tile[target], first, last, loop.flag[edge])
         for at in range(labels.box.size[TILES]):
             tile = labels.box.tiles[at]
             for cycle in range(low, high + 1):

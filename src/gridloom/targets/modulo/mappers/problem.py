@@ -258,10 +258,11 @@ class ModuloProblem:
         return ModuloLoop(
             nodes=count,
             kind=_ints(kind), allowed=able, latency=latency, pool=pool, taken=taken, together=self.together(),
-            has_result=_ints([dfg.ops[k].result and dfg.ops[k].op_class != "output" for k in self.nodes]),
+            has_result=_ints([self._writes(k) for k in self.nodes]),
             source=_ints([a for a, _ in ends]),
             target=_ints([b for _, b in ends]),
             distance=_ints([dfg.edges[e].distance for e in self.edges]),
+            flag=_ints([self._is_flag(e) for e in self.edges]),
             out_at=out_at, out=out, in_at=in_at, into=into, touch_at=touch_at, touch=touch,
             tie_source=_ints([a for _, a, _ in ties]),
             tie_target=_ints([b for _, _, b in ties]),
@@ -273,6 +274,16 @@ class ModuloProblem:
             height=heights(least),
             preferred=self._preferred(least, ii),
         )  # fmt: skip
+
+    def _writes(self, position: int) -> bool:
+        """Whether a graph node writes the output register of its tile."""
+        op = self.dfg.ops[position]
+        return op.op_class != "output" and (op.result or self.arch.has("stores_write"))
+
+    def _is_flag(self, edge: int) -> bool:
+        """Whether an edge ends in the operand of a tile that is a flag."""
+        last = self.arch.operand_inputs.shape[1] - 1
+        return self.arch.has("flags") and self.dfg.edges[edge].operand == last
 
     @cached_property
     def _kinds(self) -> tuple[list[int], list[int]]:

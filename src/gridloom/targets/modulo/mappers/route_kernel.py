@@ -42,6 +42,8 @@ from gridloom.targets.modulo.mappers.state import Labels, ModuloFabric, PlacerRu
 #: Steps of a count, and answers. They have a type, since a function is compiled once more for each literal.
 ADD: Any = np.int64(1)
 TAKE: Any = np.int64(-1)
+#: A read that is no flag.
+ANY: Any = np.int64(0)
 YES: Any = np.bool_(True)
 NO: Any = np.bool_(False)
 
@@ -357,18 +359,18 @@ def _result(run: PlacerRun, tile: int, cycle: int, code: int, cost: float) -> No
 
 
 @borrowing
-def read_price(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> float:
-    """The least price at which a tile can read the value in a cycle."""
+def read_price(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int, flag: int) -> float:
+    """The least price at which a tile can read the value in a cycle; a ``flag`` reads no registers."""
     least = FAR
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
         least = min(least, labels.best[cycle, fabric.read[k]])
-    if fabric.read_file[tile] >= 0:
+    if fabric.read_file[tile] >= 0 and flag == 0:
         least = min(least, labels.least[cycle, fabric.read_file[tile]])
     return least
 
 
 @borrowing
-def _cheapest(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> tuple[float, int]:
+def _cheapest(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int, flag: int) -> tuple[float, int]:
     """The least price at which a tile can read the value in a cycle, and the storage; (FAR, -1): it cannot."""
     least, where = FAR, -1
     for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
@@ -376,15 +378,15 @@ def _cheapest(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> tu
         if labels.best[cycle, storage] < least:
             least, where = labels.best[cycle, storage], storage
     file = fabric.read_file[tile]
-    if file >= 0 and labels.least[cycle, file] < least:
+    if file >= 0 and flag == 0 and labels.least[cycle, file] < least:
         least, where = labels.least[cycle, file], labels.least_at[cycle, file]
     return least, where
 
 
 @borrowing
-def read_from(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int) -> int:
+def read_from(fabric: ModuloFabric, labels: Labels, tile: int, cycle: int, flag: int) -> int:
     """The storage in which :func:`read_price` finds the value."""
-    _, where = _cheapest(fabric, labels, tile, cycle)
+    _, where = _cheapest(fabric, labels, tile, cycle, flag)
     return where
 
 
@@ -425,7 +427,7 @@ def _pass_on(run: PlacerRun, cycle: int, first: int, last: int) -> None:
     elements, memory, box = fabric.elements, fabric.elements - 1 - 3 * tiles, labels.box
     for k in range(box.size[TILES]):
         tile = box.tiles[k]
-        least, where = _cheapest(fabric, labels, tile, cycle)
+        least, where = _cheapest(fabric, labels, tile, cycle, ANY)
         has_memory = fabric.load_latency[tile] > 0
         if where >= 0:
             # Only a route as long as a period can come back to a slot that it has taken itself.

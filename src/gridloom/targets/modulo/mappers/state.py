@@ -183,6 +183,8 @@ class ModuloLoop(NamedTuple):
     source: Int64s
     target: Int64s
     distance: Int64s
+    #: 1 for an edge that ends in a flag, which reads output registers only.
+    flag: Int64s
     #: CSR: the edges that read a net; the edges that a node reads; both for a node, each edge once.
     out_at: Int64s
     out: Int64s

@@ -110,8 +110,10 @@ class _Reader:
         )
 
     def _operands(self, tile: int) -> set[int]:
-        """The operand inputs of a tile."""
+        """The operand inputs of a tile, but for a flag, which reads no registers."""
         row: list[int] = self.arch.operand_inputs[tile].tolist()
+        if self.arch.has("flags"):
+            row = row[:-1]
         return {r for r in row if r >= 0}
 
     def _reads(self, tile: int) -> dict[int, int]:

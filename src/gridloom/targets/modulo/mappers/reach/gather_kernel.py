@@ -85,7 +85,7 @@ def _leave(run: PlacerRun, cycle: int, last: int) -> None:
 
 
 @borrowing
-def gather(run: PlacerRun, tile: int, first: int, last: int) -> None:
+def gather(run: PlacerRun, tile: int, first: int, last: int, flag: int) -> None:
     """``enter[cycle, tile]``: least price from a result there to a consumer on ``tile`` that reads it at ``last``.
 
     It covers the cycles from ``first`` on and overwrites ``best``, ``write`` and ``least`` of the labels.
@@ -97,7 +97,7 @@ def gather(run: PlacerRun, tile: int, first: int, last: int) -> None:
         if cycle == last:
             for k in range(fabric.read_at[tile], fabric.read_at[tile + 1]):
                 labels.best[cycle, fabric.read[k]] = 0.0
-            if fabric.read_file[tile] >= 0:
+            if fabric.read_file[tile] >= 0 and flag == 0:
                 labels.least[cycle, fabric.read_file[tile]] = 0.0
         else:
             _leave(run, cycle, last)

@@ -1,0 +1,1 @@
+"""Judges of modulo-scheduled arrays: rules of single machines."""
