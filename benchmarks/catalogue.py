@@ -8,7 +8,9 @@ from importlib import import_module
 from benchmarks.claim import Claim
 
 #: Modules with claims, in the order of the pages.
-SUBJECTS = ("thesis", "ramp", "streaming", "vpcma", "dataflow", "peers", "speed")
+SUBJECTS = (
+    "thesis", "ramp", "streaming", "learning", "vpcma", "dataflow", "peers", "speed", "limits", "hardware", "studio",
+)  # fmt: skip
 
 
 @cache

@@ -188,8 +188,8 @@ def scale_modulo(asked: Row) -> Row:
     dfg = make_chains(side * side // 14)
     array = gl.arch(f"torus:{side}x{side},regs=4,bus=none")
     began = time.process_time()
-    result = gl.map(dfg, array, mapper="modulo", effort=asked["effort"], seed=1)
-    return {"nodes": len(dfg.nodes), "tiles": side * side, "status": result.status, "ii": result.to_dict()["ii"],
+    result = gl.map(dfg, array, mapper="modulo", ii=asked["ii"], seed=asked["seed"])
+    return {"nodes": len(dfg.nodes), "tiles": side * side, "status": result.status,
             "cpu": round(time.process_time() - began, 2)}  # fmt: skip
 
 
@@ -282,7 +282,7 @@ CLAIMS = (
     ),
     Claim(
         name="speed/modulo-scaling", measures="CPU seconds of `modulo` by nodes, at half occupancy",
-        ask=lambda quick: questions(side=[10, 14, 20] if quick else [10, 14, 20, 28, 40, 64], effort=200_000),
+        ask=lambda quick: questions(side=[10, 14, 20] if quick else [10, 14, 20, 28, 40, 64], ii=2, seed=1),
         measure=scale_modulo, depends=(*MAPPING, "targets.modulo"), minutes=10, quick_minutes=1, tolerance={"cpu": CPU},
         figures=fit_exponent, picture=plot_scaling,
     ),

@@ -10,7 +10,18 @@ from typing import Any
 
 import gridloom as gl
 from benchmarks import cells
-from benchmarks.cells import PUBLISHED, group, largest, map_cell, mapped_of, mean, questions, rivals, table_by
+from benchmarks.cells import (
+    PUBLISHED,
+    group,
+    largest,
+    map_cell,
+    mapped_of,
+    mean,
+    questions,
+    rivals,
+    table_by,
+    time_cell,
+)
 from benchmarks.claim import MAPPING, Claim, Row, Rows
 
 GRID = (*MAPPING, "targets.grid")
@@ -32,9 +43,9 @@ KMEANS = [graph for graph in GRAPHS if "-K" in graph]
 OTHERS = [graph for graph in GRAPHS if "-K" not in graph]
 SKEWED = [f"{family}:auto,inputs=skewed" for family in TOPOLOGIES]
 LAYOUTS = ("", ",mul=checkerboard", ",mul=columns", ",mul=borders")
-#: Mapper, effort and settings that take about the same CPU time on a graph of a hundred nodes.
+#: Mapper, effort and settings; the table has the CPU time that each of them takes.
 RIVALS = (
-    ("anneal", 2_000_000, {}), ("neosa", 16_000_000, {"schedule": "released"}), ("divide", 2_000_000, {}),
+    ("anneal", 4_000_000, {}), ("neosa", 32_000_000, {"schedule": "released"}), ("divide", 2_000_000, {}),
     ("genetic-grid", 2_000_000, {}),
 )  # fmt: skip
 
@@ -81,7 +92,7 @@ def ask_cells(
 
 
 def ask_rivals(quick: bool) -> list[Row]:
-    """Return a question for every mapper on a mesh, with an effort for each that takes about the same CPU time."""
+    """Return a question for every mapper on a mesh, with an effort for each."""
     graphs, share = cells.first_of(GRAPHS, 10, quick), 8 if quick else 1
     rows = [
         questions(mapper=mapper, source=graphs, arch="mesh:auto,inputs=skewed", effort=effort // share,
@@ -95,7 +106,7 @@ def rival_table(rows: Rows) -> list[Row]:
     """Return mapped cells, FIFO and wirelength by objective and mapper."""
     flat = [{**row, "objective": row["settings"]["objective"]} for row in rows]
     return table_by("objective", "mapper", mapped=mapped_of, mean_fifo=mean("fifo"), deepest=largest("fifo"),
-                    mean_wirelength=mean("wirelength"))(flat)  # fmt: skip
+                    mean_wirelength=mean("wirelength"), mean_CPU_s=mean("cpu"))(flat)  # fmt: skip
 
 
 def rival_verdicts(rows: Rows) -> list[str]:
@@ -265,8 +276,9 @@ CLAIMS = (
         measure=map_cell, depends=GRID, minutes=20, quick_minutes=0.5, figures=fifo_figures, table=by_topology,
     ),
     Claim(
-        name="thesis/rivals", measures="mappers of static grids with about the same CPU time", ask=ask_rivals,
-        measure=map_cell, depends=GRID, minutes=30, quick_minutes=1, table=rival_table, verdicts=rival_verdicts,
+        name="thesis/rivals", measures="mappers of static grids, with the CPU time that each takes", ask=ask_rivals,
+        measure=time_cell, tolerance={"cpu": float("inf")}, depends=GRID, minutes=30, quick_minutes=1,
+        table=rival_table, verdicts=rival_verdicts,
         figures=lambda rows: {"mapped": mapped_of([row for row in rows if row["mapper"] == "anneal"])},
     ),
     Claim(

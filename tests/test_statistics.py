@@ -104,7 +104,8 @@ def test_a_clear_difference_is_ahead_and_behind() -> None:
     assert (ahead.verdict, behind.verdict) == ("ahead", "behind")
     assert compare_pairs(first, second, more_is_better=True).verdict == "behind"
     assert ahead.sentence("anneal", "neosa") == (
-        "anneal is ahead of neosa: 9 wins, 0 ties, 0 losses, 95 % interval 1.22 to 1.57, sign test p = 0.0039."
+        "anneal is ahead of neosa: 9 wins, 0 ties, 0 losses, 95 % interval of the difference 1.22 to 1.57, "
+        "sign test p = 0.0039."
     )
     assert behind.sentence("neosa", "anneal").startswith("neosa is behind anneal: 0 wins, 0 ties, 9 losses")
 
@@ -114,6 +115,16 @@ def test_a_cell_that_one_rival_alone_solves_is_its_win() -> None:
     assert (found.wins, found.ties, found.losses, found.difference) == (1, 2, 0, 0.0)
     assert found.interval is not None
     assert all(map(math.isfinite, found.interval))
+    assert found.sentence("x", "y").endswith(
+        "95 % interval of wins less losses 0 to 1, sign test p = 1; 3 graphs are too few to tell."
+    )
+
+
+def test_five_graphs_are_never_enough_and_six_may_be() -> None:
+    """Five wins of five have a sign test above 5 %; seeds of one graph do not add to them."""
+    first, second = {(k, s): 1.0 for k in range(5) for s in range(9)}, {(k, s): 2.0 for k in range(5) for s in range(9)}
+    assert compare_pairs(first, second).verdict == "no difference"
+    assert compare_pairs(dict.fromkeys(range(6), 1.0), dict.fromkeys(range(6), 2.0)).verdict == "ahead"
 
 
 def test_no_cell_in_common_says_so() -> None:
@@ -123,7 +134,7 @@ def test_no_cell_in_common_says_so() -> None:
 
 
 def test_a_comparison_as_data() -> None:
-    found = Comparison(wins=1, ties=0, losses=0, difference=1 / 3, interval=(1 / 3, 1 / 3), p_value=1.0)
+    found = Comparison(wins=1, ties=0, losses=0, difference=1 / 3, interval=(1 / 3, 1 / 3), p_value=1.0, groups=6)
     assert found.to_dict() == {
         "wins": 1, "ties": 0, "losses": 0, "difference": 0.333333, "interval": [0.333333, 0.333333],
         "p_value": 1.0, "verdict": "ahead",

@@ -19,6 +19,8 @@ Interval = tuple[float, float]
 
 RESAMPLES: Final = 2000
 CONFIDENCE: Final = 0.95
+#: With fewer groups no exact two-sided test rejects at 5 %, and a bootstrap interval is too narrow.
+LEAST_GROUPS: Final = 6
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
@@ -85,11 +87,15 @@ class Comparison:
     #: Of the mean difference; where a value is missing, of the share of wins less that of losses.
     interval: Interval | None
     p_value: float
+    #: What the bootstrap draws from.
+    groups: int
+    #: Whether the interval is of wins less losses, since a value is missing.
+    of_signs: bool = False
 
     @property
     def verdict(self) -> Verdict:
-        """``ahead`` and ``behind`` only where the interval excludes zero."""
-        return "no difference" if self.interval is None else judge(self.interval)
+        """``ahead`` and ``behind`` only where the interval excludes zero, and never from a handful of groups."""
+        return "no difference" if self.interval is None or self.groups < LEAST_GROUPS else judge(self.interval)
 
     def sentence(self, first: str, second: str) -> str:
         """Return the verdict in words, with counts, interval and p-value."""
@@ -100,7 +106,11 @@ class Comparison:
             return f"{words}: no cell in common."
         low, high = self.interval
         counts = f"{self.wins} wins, {self.ties} ties, {self.losses} losses"
-        return f"{words}: {counts}, 95 % interval {low:.3g} to {high:.3g}, sign test p = {self.p_value:.2g}."
+        of = "wins less losses" if self.of_signs else "the difference"
+        few = f"; {self.groups} graphs are too few to tell" if self.groups < LEAST_GROUPS else ""
+        return (
+            f"{words}: {counts}, 95 % interval of {of} {low:.3g} to {high:.3g}, sign test p = {self.p_value:.2g}{few}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain JSON data, with the verdict."""
@@ -145,4 +155,6 @@ def compare_pairs(
         difference=fmean(finite) if finite else None,
         interval=bootstrap_interval(list(groups.values()), seed=seed) if found else None,
         p_value=sign_test(wins, losses),
+        groups=len(groups),
+        of_signs=len(finite) < len(found),
     )

@@ -14,7 +14,7 @@ from gridloom.hardware.synthesis.yosys import available
 
 def test_the_model_says_how_it_was_made_and_how_good_it_is() -> None:
     model = load_hardware_model()
-    assert model["made_by"].startswith("python benchmarks/fit_area_model.py")
+    assert model["made_by"].startswith("python -m benchmarks run speed/area-model")
     assert model["area"]["features"] == list(FEATURES)
     assert model["levels"]["features"] == list(LEVEL_FEATURES)
     assert 0 < model["area"]["error"] < 0.05

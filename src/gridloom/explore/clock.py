@@ -1,11 +1,11 @@
 """LUTs and clock of an array on an FPGA, without synthesis: models fitted to arrays that were placed and routed.
 
-``fpga_runs.csv`` holds what Yosys and nextpnr made of small arrays (``benchmarks/fpga_runs.py``). Both figures are
-linear models with few weights, fitted by least squares on relative errors when they are first asked for. LUTs are a
-sum over the units of an array; those of multiplexers, FIFOs and LUT RAM are counted as the generated Verilog builds
-them. The period of the clock, in nanoseconds, depends on the levels of the widest operand multiplexer, on multipliers
-that take several blocks, and on the logarithm of the LUTs, since wires of larger arrays are longer; a register before
-the function units takes the multiplexers out of the longest path.
+``fpga_runs.csv`` holds what Yosys and nextpnr made of small arrays (``python -m benchmarks run speed/clock-model``).
+Both figures are linear models with few weights, fitted by least squares on relative errors when they are first asked
+for. LUTs are a sum over the units of an array; those of multiplexers, FIFOs and LUT RAM are counted as the generated
+Verilog builds them. The period of the clock, in nanoseconds, depends on the levels of the widest operand multiplexer,
+on multipliers that take several blocks, and on the logarithm of the LUTs, since wires of larger arrays are longer; a
+register before the function units takes the multiplexers out of the longest path.
 """
 
 from __future__ import annotations

@@ -55,4 +55,5 @@ def test_summary_counts_what_was_not_found_and_compares_cell_by_cell() -> None:
     assert found["ppo"]["fewer_cycles"] == 0.1
     assert found["ppo"]["cycles_excess"] == 0.05
     assert found["anneal"]["without"] == 1
+    assert found["ppo"]["comparison"].items() >= {"wins": 2, "ties": 1, "losses": 1, "verdict": "no difference"}.items()
     assert "exact" not in found

@@ -20,6 +20,7 @@ import numpy as np
 from gridloom.errors import MissingExtra, OptionError, install_hint
 from gridloom.learn.weights import weights_path
 from gridloom.search.budget import Budget, SearchClock
+from gridloom.statistics import compare_pairs
 from gridloom.targets.streaming.learned.cells import OutcomeKey, OutcomeTable, cell_of
 from gridloom.targets.streaming.learned.ground import Case
 from gridloom.targets.streaming.learned.guided import GuidedSearch, GuidedSettings, Player, slot_player
@@ -234,7 +235,8 @@ def summary(rows: list[dict[str, Any]], against: str = "anneal") -> dict[str, An
     The best known of a graph is the lowest II of any column and seed, with the fewest cycles at it. ``ii_excess`` and
     ``cycles_excess`` are means over cells with a placement (cycles: over those at the best II). ``not_worse`` is the
     share of cells at or below the II of the column ``against`` (which finds nothing: not worse), and ``fewer_cycles``
-    the mean of its cycles over ours where the IIs are equal, less 1.
+    the mean of its cycles over ours where the IIs are equal, less 1. ``comparison`` says whether the IIs differ by more
+    than chance.
     """
     found: dict[str, Any] = {}
     best = [_best_known(row) for row in rows]
@@ -259,16 +261,20 @@ def summary(rows: list[dict[str, Any]], against: str = "anneal") -> dict[str, An
 
 def _beside(outcomes: list[tuple[Outcome | None, dict[str, Any], Any, int]], against: str) -> dict[str, Any]:
     """How a column stands beside another one, cell by cell."""
-    pairs = [(o, row[against][k]) for o, row, _, k in outcomes
-             if isinstance(row.get(against), list) and k < len(row[against])]  # fmt: skip
-    if not pairs:
+    cells = {(row["graph"], k): (o, row[against][k]) for o, row, _, k in outcomes
+             if isinstance(row.get(against), list) and k < len(row[against])}  # fmt: skip
+    if not cells:
         return {}
+    pairs = list(cells.values())
+    own_iis = {cell: own["ii"] if own else None for cell, (own, _) in cells.items()}
+    other_iis = {cell: other["ii"] if other else None for cell, (_, other) in cells.items()}
     fine = [other is None or (own is not None and own["ii"] <= other["ii"]) for own, other in pairs]
     equal = [(own, other) for own, other in pairs if own and other and own["ii"] == other["ii"]]
     return {
         "not_worse": round(sum(fine) / len(fine), 4),
         "lower_ii": sum(own is not None and (other is None or own["ii"] < other["ii"]) for own, other in pairs),
         "fewer_cycles": _mean([other["cycles"] / own["cycles"] - 1 for own, other in equal]),
+        "comparison": compare_pairs(own_iis, other_iis).to_dict(),
     }
 
 
