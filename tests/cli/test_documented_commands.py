@@ -1,4 +1,4 @@
-"""Commands in the documents are not stale: their options, kernels, arrays, settings and scripts exist."""
+"""Commands in the documents are not stale: their options, kernels, arrays and settings exist."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ from gridloom.frontend.kernels import from_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted([REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").rglob("*.md")])
-#: An indented or fenced line that calls gridloom or a script, perhaps behind a prompt or an environment variable.
-LINE = re.compile(r"^ *(?:\$ )?(?:[A-Z_]+=\S+ )?(?:\.venv/bin/)?(gridloom|python) (?!-)(.*)$", flags=re.MULTILINE)
+#: An indented or fenced line that calls gridloom, perhaps behind a prompt or an environment variable.
+LINE = re.compile(r"^ *(?:\$ )?(?:[A-Z_]+=\S+ )?(?:\.venv/bin/)?gridloom (?!-)(.*)$", flags=re.MULTILINE)
 
 
-def commands() -> list[tuple[str, str]]:
-    """(program, arguments) of every command in the documents, without comments, redirections and line joins."""
+def commands() -> list[str]:
+    """The arguments of every command in the documents, without comments, redirections and line joins."""
     found = set()
     for page in PAGES:
         text = re.sub(r"\\\n\s+", " ", page.read_text(encoding="utf-8"))
         blocks = re.findall(r"^(?: {4,}\S.*\n)+|^```.*?^```", text, flags=re.MULTILINE | re.DOTALL)
-        for program, rest in LINE.findall("\n".join(blocks)):
+        for rest in LINE.findall("\n".join(blocks)):
             plain = re.split(r"  +#| > |  +gridloom ", rest)[0]
-            found |= {(program, plain.strip())} if "..." not in plain and "$(" not in plain else set()
+            found |= {plain.strip()} if "..." not in plain and "$(" not in plain else set()
     return sorted(found)
 
 
-CALLS = [shlex.split(rest) for program, rest in commands() if program == "gridloom"]
-SCRIPTS = [shlex.split(rest)[0] for program, rest in commands() if program == "python"]
+CALLS = [shlex.split(rest) for rest in commands()]
 
 
 def test_there_are_commands_to_check() -> None:
     assert len(CALLS) > 60
-    assert len(SCRIPTS) > 8
 
 
 @cache
@@ -86,11 +84,6 @@ def test_settings_of_a_named_mapper_exist(words: list[str]) -> None:
         fields = {f.name for kind in entry.takes for f in dataclasses.fields(config_type(entry.load(kind)))}
         for flag, setting in pairs:
             assert flag != "--set" or setting.partition("=")[0] in fields, setting
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_a_script_of_the_documents_exists(script: str) -> None:
-    assert (REPOSITORY / script).exists()
 
 
 @pytest.mark.parametrize("name", registry.names("mappers"))

@@ -28,12 +28,15 @@ _NAMED: Final = ("mesh", "torus", "onehop", "hex", "chess", "diagonal", "row", "
 def describe(arch: Arch) -> dict[str, Any]:
     """Return a description that is built into the same resource graph: by tile, by resource, or by its parameters.
 
-    Elastic arrays are described by the parameters of their family, from which their units are made. Costs as much as
-    building the array.
+    Arrays that no description of parts says all of are described by the parameters of their family: elastic ones, and
+    those whose tiles lack single ops. Costs as much as building the array.
     """
     from gridloom.archs.described.graph_form import describe_graph
 
-    described = dict(arch.spec) if arch.style == "elastic" else describe_by_tile(arch) or describe_graph(arch)
+    described = describe_by_tile(arch)
+    if described is None and (arch.style == "elastic" or any(tile.lacks for tile in arch.tiles)):
+        described = dict(arch.spec)
+    described = described or describe_graph(arch)
     return {**({} if arch.name == _plain_name(arch) else {"name": arch.name}), **described}
 
 

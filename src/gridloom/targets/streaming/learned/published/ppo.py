@@ -6,7 +6,7 @@ with all their decisions, so that a graph is encoded once per minibatch. It runs
 
 Why our own and not a library: MaskablePPO of sb3-contrib takes observations of one fixed shape, so that a policy over
 many graphs would encode each graph at every step. On one graph with networks of the same width it makes about two
-thirds of the decisions per CPU second (``benchmarks/ppo_engines.py``).
+thirds of the decisions per CPU second.
 """
 
 from __future__ import annotations
