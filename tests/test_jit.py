@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,17 @@ def test_a_kernel_whose_callee_or_constant_changed_is_compiled_again_and_replace
     (package / "constants.py").write_text("STEP = 5\n")
     assert run_kernel(package) == ("5", "compiled")
     assert sorted(path.name for path in package.rglob("*.nb?")) == kept
+
+
+def test_a_kernel_that_was_kept_with_records_that_are_gone_is_compiled_again(package: Path):
+    assert run_kernel(package) == ("11", "compiled")
+    (index,) = package.rglob("*.nbi")
+    with index.open("rb") as stream:
+        version = pickle.load(stream)
+    gone = b"cgridloom.records_that_are_gone\nRecord\n."
+    index.write_bytes(pickle.dumps(version) + gone)
+    assert run_kernel(package) == ("11", "compiled")
+    assert run_kernel(package) == ("11", "loaded")
 
 
 def test_a_kernel_beside_which_nothing_can_be_written_is_kept_in_the_cache_of_the_user(monkeypatch: pytest.MonkeyPatch):

@@ -189,7 +189,12 @@ class _LazyCache(caching._Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature; None: it has to be compiled."""
         with event.trigger_event(DISK_EVENT):
-            return self._cache().load_overload(sig, target_context)
+            try:
+                return self._cache().load_overload(sig, target_context)
+            except (ImportError, AttributeError):
+                # What an earlier version kept may name records that are gone, and is read before its digest is.
+                self.flush()
+                return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code of a signature."""
