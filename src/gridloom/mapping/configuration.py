@@ -158,11 +158,11 @@ class _Derivation:
         """The configuration: links of an elastic array, or multiplexers and slots of any other."""
         mapping = self.mapping
         token_paths: tuple[TokenPath, ...] = ()
-        if self.arch.is_timed:
+        if self.arch.style == "elastic":
+            token_paths = tuple(self._token_path(route) for route in mapping.routes)
+        else:
             for route in mapping.routes:
                 self._route(route)
-        else:
-            token_paths = tuple(self._token_path(route) for route in mapping.routes)
         slots = [self._op(instance) for instance in mapping.instances]
         return Configuration(
             dfg=self.dfg,

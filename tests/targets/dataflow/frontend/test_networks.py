@@ -11,7 +11,7 @@ from gridloom import registry
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.frontend.source import load_source
-from gridloom.targets.dataflow.program.costs import contraction, flops, operands, total_flops
+from gridloom.targets.dataflow.program.costs import contraction, flops, total_flops
 
 
 def network(name: str, **parameters: int | str | bool) -> Dfg:
@@ -69,7 +69,7 @@ def test_backward_pass_has_two_products_for_each_but_the_first():
 
 def test_every_weight_of_a_product_gets_a_gradient_that_leaves():
     both = network("encoder", rows=32, width=64, heads=4, training=True)
-    leaving = {operands(both, node)[0].id for node in both.nodes if node.op == "output"}
+    leaving = {both.operands(node)[0].id for node in both.nodes if node.op == "output"}
     gradients = [node for node in both.nodes if node.label == "weight_grad"]
     assert len(gradients) == 6
     assert {node.id for node in gradients} <= leaving
