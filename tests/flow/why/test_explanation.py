@@ -20,7 +20,7 @@ from gridloom.flow.why.levers import find_levers, rebuild
 from gridloom.mapping.mii import least_latencies, mii
 from gridloom.mapping.model import Failure
 
-#: SOURCE, ARCH, the II below which nothing maps, and what says so, worked out from the source by hand.
+#: SOURCE, ARCH, the II below which nothing maps, and what says so; `test_the_binding_reason_adds_up` counts it again.
 LOOPS = [
     ("adpcm", "torus:4x4", 15, "the recurrence"),
     ("aes_column", "ramp-2", 10, "alu + mem + mul take 38 slots on 4 tiles"),
