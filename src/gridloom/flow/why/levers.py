@@ -7,6 +7,7 @@ changes of the array are tried by short searches. Costs an MII for each change, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -121,8 +122,9 @@ def _changes(problem: Variant, reason: Reason, goal: int) -> Iterator[Change]:
         return
     arch = problem.arch
     side = max(arch.rows, arch.cols)
+    lacking = len(_lacking(arch, frozenset(reason.classes)))
     candidates = (
-        [_give_classes(reason.classes, count) for count in range(1, len(arch.tiles) + 1)],
+        [_give_classes(reason.classes, count) for count in range(1, lacking + 1)],
         [_widen_buses(frozenset(reason.classes), count) for count in range(1, _MOST + 1)],
         [_add_ports(count) for count in range(1, _MOST + 1)] if arch.banks else [],
         [_pipeline(name) for name in reason.classes],
@@ -131,9 +133,18 @@ def _changes(problem: Variant, reason: Reason, goal: int) -> Iterator[Change]:
         [_resize(_plural(more, "tile"), tiles=len(arch.tiles) + more) for more in range(1, 4 * len(arch.tiles))],
     )
     for row in candidates:
-        change = next((change for change in row if _is_moved(problem, reason, change, goal)), None)
+        change = _find_least(row, lambda change: _is_moved(problem, reason, change, goal))
         if change is not None:
             yield change
+
+
+def _find_least(row: Sequence[Change], is_enough: Callable[[Change], bool]) -> Change | None:
+    """The least of some growing changes that is enough; None where none is. Tries a logarithm of them."""
+    low, high = 0, 1
+    while high <= len(row) and not is_enough(row[high - 1]):
+        low, high = high, 2 * high
+    place = bisect_left(row, True, lo=low, hi=min(high, len(row)), key=is_enough)
+    return row[place] if place < min(high, len(row)) else None
 
 
 def _is_moved(problem: Variant, reason: Reason, change: Change, goal: int) -> bool:
@@ -149,12 +160,17 @@ def _plural(count: int, noun: str) -> str:
     return f"one more {noun}" if count == 1 else f"{count} more {noun}s"
 
 
+def _lacking(arch: Arch, wanted: frozenset[str]) -> list[int]:
+    """The processing elements that do not run all of some op classes."""
+    return [t for t, tile in enumerate(arch.tiles) if not wanted <= tile.classes and tile.kind == "pe"]
+
+
 def _give_classes(classes: Sequence[str], count: int) -> Change:
     """Let so many more tiles run the op classes."""
     wanted = frozenset(classes)
 
     def apply(problem: Variant) -> Variant:
-        lacking = [t for t, tile in enumerate(problem.arch.tiles) if not wanted <= tile.classes and tile.kind == "pe"]
+        lacking = _lacking(problem.arch, wanted)
         if len(lacking) < count:
             return problem
         # Tiles that do the least get them: a tile that has another scarce class is kept free.
