@@ -19,7 +19,8 @@ from gridloom.limits import LIMITS, TimeUp, check_number, deadline, reading_seco
 def numeric_options() -> list[tuple[str, str]]:
     """(command, option) of every option that takes a number."""
     found = []
-    for name, function, _ in COMMANDS:
+    for name, command in COMMANDS:
+        function = command.load()
         for option, hint in typing.get_type_hints(function, include_extras=True).items():
             kind = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
             if option != "return" and {int, float} & {kind, *typing.get_args(kind)}:

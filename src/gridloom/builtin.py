@@ -187,52 +187,119 @@ TARGET: Final = Target(
         ),
     },
     commands={
-        "studio": Command("gridloom.cli.commands.studio_command:studio", "Map, watch and understand in the browser."),
+        "studio": Command(
+            "gridloom.cli.commands.studio_command:studio",
+            "Map, watch and understand in the browser.",
+            "examples/kernels/fir.c",
+            "Map",
+        ),
         "map": Command(
-            "gridloom.cli.commands.map_command:map_source", "Map a graph onto an array, check and simulate it."
+            "gridloom.cli.commands.map_command:map_source",
+            "Map a graph onto an array, check and simulate it.",
+            "kernel:fir --arch mesh:5x5 -o mapping.json --html report.html",
+            "Map",
         ),
         "compile": Command(
-            "gridloom.cli.commands.compile_command:compile_source", "Map a whole C function and run it on data."
-        ),
-        "check": Command(
-            "gridloom.cli.commands.check_commands:check", "Check a saved mapping against every rule of its array."
-        ),
-        "simulate": Command(
-            "gridloom.cli.commands.check_commands:simulate", "Run a saved mapping and compare its values."
-        ),
-        "why": Command("gridloom.cli.commands.why_command:why", "Say what bounds a result, and what would help."),
-        "show": Command(
-            "gridloom.cli.commands.show_command:show", "Draw a mapping, an array or a graph, or list loops."
-        ),
-        "bench": Command("gridloom.cli.commands.bench_command:bench", "Run a suite: every source on every array."),
-        "rtl": Command(
-            "gridloom.cli.commands.rtl_command:rtl", "Write the Verilog of an array, the bits of a mapping."
-        ),
-        "emit": Command("gridloom.cli.commands.emit_command:emit", "Write a mapping as a program for another machine."),
-        "synth": Command(
-            "gridloom.cli.commands.synth_command:synth", "Place an array on an FPGA: LUTs, clock, bitstream."
-        ),
-        "system": Command(
-            "gridloom.cli.commands.system_command:system", "Run a C program on a RISC-V core with an array."
+            "gridloom.cli.commands.compile_command:compile_source",
+            "Map a whole C function and run it on data.",
+            "examples/functions/fir_q15.c --arch torus:4x4 --random 1",
+            "Map",
         ),
         "partition": Command(
-            "gridloom.cli.commands.partition_command:partition", "Cut a graph into parts that map one after the other."
+            "gridloom.cli.commands.partition_command:partition",
+            "Cut a graph into parts that map one after the other.",
+            "kernel:cma_aes --arch vpcma",
+            "Map",
+        ),
+        "check": Command(
+            "gridloom.cli.commands.check_commands:check",
+            "Check a saved mapping against every rule of its array.",
+            "mapping.json",
+            "Judge and understand",
+        ),
+        "simulate": Command(
+            "gridloom.cli.commands.check_commands:simulate",
+            "Run a saved mapping and compare its values.",
+            "mapping.json --iterations 1000",
+            "Judge and understand",
+        ),
+        "why": Command(
+            "gridloom.cli.commands.why_command:why",
+            "Say what bounds a result, and what would help.",
+            "kernel:iir --arch torus:4x4",
+            "Judge and understand",
+        ),
+        "show": Command(
+            "gridloom.cli.commands.show_command:show",
+            "Draw a mapping, an array or a graph, or list loops.",
+            "examples/kernels/fir.c",
+            "Judge and understand",
         ),
         "estimate": Command(
-            "gridloom.cli.commands.estimate_command:estimate", "Estimate the columns of a graph or the II of a loop."
+            "gridloom.cli.commands.estimate_command:estimate",
+            "Estimate the columns of a graph or the II of a loop.",
+            "kernel:cma_aes --arch vpcma",
+            "Judge and understand",
+        ),
+        "bench": Command(
+            "gridloom.cli.commands.bench_command:bench",
+            "Run a suite: every source on every array.",
+            "smoke --seed 1",
+            "Compare and explore",
+        ),
+        "explore": Command(
+            "gridloom.cli.commands.explore_command:explore",
+            "Map kernels onto every array of a space and compare.",
+            "examples/explore/registers.yaml --html front.html",
+            "Compare and explore",
+        ),
+        "rtl": Command(
+            "gridloom.cli.commands.rtl_command:rtl",
+            "Write the Verilog of an array, the bits of a mapping.",
+            "mapping.json -o hardware",
+            "Hardware",
+        ),
+        "synth": Command(
+            "gridloom.cli.commands.synth_command:synth",
+            "Place an array on an FPGA: LUTs, clock, bitstream.",
+            "mesh:2x2,fifo=2 --target ecp5 --set width=16",
+            "Hardware",
+        ),
+        "system": Command(
+            "gridloom.cli.commands.system_command:system",
+            "Run a C program on a RISC-V core with an array.",
+            "examples/system/smooth.c --arch torus:4x4 --run",
+            "Hardware",
+        ),
+        "emit": Command(
+            "gridloom.cli.commands.emit_command:emit",
+            "Write a mapping as a program for another machine.",
+            "openedge loop.json -o program",
+            "Hardware",
         ),
         "train": Command(
-            "gridloom.cli.commands.model_commands:train", "Train a model, or make the data it learns from."
+            "gridloom.cli.commands.model_commands:train",
+            "Train a model, or make the data it learns from.",
+            "initiation --folder runs/initiation",
+            "Learn",
         ),
-        "eval": Command("gridloom.cli.commands.model_commands:evaluate", "Measure a model on data it has not seen."),
-        "explore": Command(
-            "gridloom.cli.commands.explore_command:explore", "Map kernels onto every array of a space and compare."
-        ),
-        "doctor": Command(
-            "gridloom.cli.commands.list_commands:doctor", "Show versions, extras, tools, caches and the sandbox."
+        "eval": Command(
+            "gridloom.cli.commands.model_commands:evaluate",
+            "Measure a model on data it has not seen.",
+            "mappability --set folds=0",
+            "Learn",
         ),
         "list": Command(
-            "gridloom.cli.commands.list_commands:list_names", "List the names of arrays, mappers, kernels and more."
+            "gridloom.cli.commands.list_commands:list_names",
+            "List the names of arrays, mappers, kernels and more.",
+            "archs",
+            "Installation",
+        ),
+        "doctor": Command(
+            "gridloom.cli.commands.list_commands:doctor",
+            "Show versions, extras, tools, caches and the sandbox.",
+            "",
+            "Installation",
         ),
     },
 )

@@ -106,11 +106,14 @@ class Reader(Entry):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the command line: its function, its line in the overview, and the command that it stands after."""
+    """A command of the command line: its function, its line in the overview, an example and its heading there."""
 
     target: str
     summary: str
-    after: str = ""
+    #: What follows the command's name in the example that ends its help text.
+    example: str = ""
+    #: The task that is its heading in the overview.
+    task: str = "Other commands"
 
     def load(self) -> Any:
         """Import the module and return the function."""

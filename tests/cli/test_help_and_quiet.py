@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
 
 from gridloom import registry
-from gridloom.cli.app import COMMANDS
+from gridloom.cli.app import COMMANDS, TASKS, app
 
-NAMES = [name for name, _, _ in COMMANDS]
+REPOSITORY = Path(__file__).resolve().parents[2]
+NAMES = [name for name, _ in COMMANDS]
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +48,25 @@ def test_short_help_option_is_the_long_one(gridloom, name):
 
 def test_overview_has_a_whole_sentence_on_one_line_for_every_command(gridloom):
     lines = gridloom("-h").out.splitlines()
-    for name, _, overview in COMMANDS:
+    for name, command in COMMANDS:
         (line,) = [line for line in lines if line.startswith(f"  {name} ")]
-        assert line.endswith(f"  {overview}") and overview.endswith(".")
+        assert line.endswith(f"  {command.summary}") and command.summary.endswith(".")
+
+
+def test_overview_groups_the_commands_by_task(gridloom):
+    lines = gridloom("-h").out.partition("Show this message and exit.")[2].splitlines()
+    assert [line for line in lines if re.match(r"[A-Z].*:$", line)] == [f"{task}:" for task in TASKS]
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=NAMES)
+def test_help_ends_with_an_example_that_the_command_takes(gridloom, monkeypatch, name, command):
+    monkeypatch.chdir(REPOSITORY)
+    example = f"gridloom {name} {command.example}".rstrip()
+    assert gridloom(name, "-h").out.rstrip().splitlines()[-2:] == ["  Example:", f"    {example}"]
+    taken = typer.main.get_command(app).get_command(None, name).make_context(name, shlex.split(command.example))
+    assert taken.params
+    files = [word for word in shlex.split(command.example) if word.startswith("examples/")]
+    assert [word for word in files if not Path(word).is_file()] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,16 +80,15 @@ def test_every_option_is_explained_and_nothing_is_cut(gridloom, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_of_commands_take_their_options_by_name(name):
-    (function,) = [function for known, function, _ in COMMANDS if known == name]
-    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+    kinds = {parameter.kind for parameter in inspect.signature(dict(COMMANDS)[name].load()).parameters.values()}
     assert kinds == {inspect.Parameter.KEYWORD_ONLY}
 
 
 def test_option_of_several_commands_is_declared_once():
     """The same words mean the same type: an option that is shared is one alias, not a copy of it."""
     seen: dict[str, set[int]] = {}
-    for _, function, _ in COMMANDS:
-        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+    for _, command in COMMANDS:
+        for parameter in inspect.signature(command.load(), eval_str=True).parameters.values():
             for option in getattr(parameter.annotation, "__metadata__", ()):
                 words = (getattr(option, "param_decls", None), option.help)
                 seen.setdefault(str(words), set()).add(id(option))

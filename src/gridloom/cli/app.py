@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from itertools import groupby
 from typing import Annotated, Any, Final
 
 import typer
@@ -19,6 +20,9 @@ from gridloom._version import __version__
 from gridloom.cli.entry import use_no_plugins
 from gridloom.cli.options import Quiet, flatten_records
 from gridloom.limits import check_numbers
+
+#: The tasks of the overview, in their order.
+TASKS: Final = ("Map", "Judge and understand", "Compare and explore", "Hardware", "Learn", "Installation")
 
 
 class _Commands(TyperGroup):
@@ -37,6 +41,13 @@ class _Commands(TyperGroup):
             return found
         added = registry.plugin_commands().get(cmd_name)
         return None if added is None else _plugin_command(cmd_name, added)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the overview: the commands that are built in, under the task that each belongs to."""
+        width = max(len(name) for name, _ in COMMANDS)
+        for task, rows in groupby(COMMANDS, key=lambda row: row[1].task):
+            with formatter.section(task):
+                formatter.write_dl([(name.ljust(width), command.summary) for name, command in rows])
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the commands; those of plug-ins only for completion."""
@@ -81,33 +92,30 @@ def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
     return checked
 
 
-def _ordered() -> list[tuple[str, Callable[..., int], str]]:
-    """Name, function and line of each command, in the order of the help text.
-
-    Commands of targets stand after the command that they name. A line has room for 54 characters on a terminal of 80
-    columns.
-    """
-    declared = registry.commands()
-    order = [name for name, command in declared.items() if not command.after]
-    for name, command in reversed(declared.items()):
-        if command.after:
-            order.insert(order.index(command.after) + 1 if command.after in order else len(order), name)
-    rows = [(name, declared[name].load(), declared[name].summary) for name in order]
-    return rows
-
-
 def _plugin_command(name: str, command: registry.Command) -> Any:
     """The command of a plug-in, as typer makes one of a function."""
     alone = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=app.info.context_settings)
-    alone.command(name, short_help=command.summary)(_within_limits(command.load()))
+    _add(alone, name, command)
     return typer.main.get_command(alone)
 
 
-#: The commands that are built in, in their order.
-COMMANDS: Final = tuple(_ordered())
+def _add(group: typer.Typer, name: str, command: registry.Command) -> None:
+    """Declare a command to typer. Its line in the overview has room for 54 characters on a terminal of 80 columns."""
+    # After \b click leaves the lines as they are, so that the example can be copied.
+    example = f"\b\nExample:\n  gridloom {name} {command.example}".rstrip()
+    group.command(name, short_help=command.summary, epilog=example)(_within_limits(command.load()))
 
-for name, function, overview in COMMANDS:
-    app.command(name, short_help=overview)(_within_limits(function))
+
+#: The commands that are built in, task by task; those of a single target come last in their task.
+COMMANDS: Final = tuple(
+    sorted(
+        registry.commands().items(),
+        key=lambda row: (TASKS.index(row[1].task), not row[1].target.startswith("gridloom.cli.")),
+    )
+)
+
+for _name, _command in COMMANDS:
+    _add(app, _name, _command)
 
 
 def _version(wanted: bool) -> None:

@@ -31,6 +31,6 @@ TARGET = Target(
         "king": Entry("gridloom_example:suites/king.yaml", "three small kernels on a grid with 8 neighbours"),
     },
     commands={
-        "count-ops": Command("gridloom_example.count_ops:count_ops", "Count the operations of a graph.", after="show"),
+        "count-ops": Command("gridloom_example.count_ops:count_ops", "Count the operations of a graph.", "kernel:fir"),
     },
 )

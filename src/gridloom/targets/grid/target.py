@@ -70,7 +70,8 @@ TARGET: Final = Target(
         "vpr": Command(
             "gridloom.targets.grid.commands.vpr_command:vpr",
             "Write files for VPR, and compare its placements.",
-            after="system",
+            "kernel:fir --arch mesh:8x8 -o vpr",
+            "Hardware",
         ),
     },
 )

@@ -41,7 +41,8 @@ TARGET: Final = Target(
         "mappability-figure": Command(
             "gridloom.targets.rows.commands.figure_command:mappability_figure",
             "Chart the mappable share of graphs by their size.",
-            after="estimate",
+            "--svg figure.svg",
+            "Learn",
         ),
     },
     hooks={

@@ -62,7 +62,8 @@ TARGET: Final = Target(
         "program": Command(
             "gridloom.targets.streaming.commands.program_command:program",
             "Map several flows with channels onto one array.",
-            after="system",
+            "examples/programs/newton.yaml --arch streaming-engine:16",
+            "Map",
         ),
     },
     hooks={
