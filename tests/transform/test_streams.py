@@ -12,7 +12,7 @@ from gridloom.dfg.interpreter import Stimulus, interpret
 from gridloom.transform.streams import needs_memory, streams_to_memory
 
 
-@pytest.mark.parametrize("name", ["vector_add", "fir", "iir", "kmeans", "sobel"])
+@pytest.mark.parametrize("name", ["vector_add", "fir", "iir", "kmeans", "sobel", "cma_aes", "cma_md5"])
 def test_memory_holds_what_the_streams_were(name: str) -> None:
     kernel = registry.load("kernels", name)
     dfg = kernel.build()

@@ -5,6 +5,7 @@ The results are the same values in the same order, found in memory instead of at
 
 The counter is a node ``iteration`` that adds 1 to itself with distance 1 from -1 on, so that it is 0 in iteration 0.
 Every access reads it, which costs an issue slot per iteration and routes from one place to all memory units.
+In domain ``cma24`` -1 + 1 leaves a carry, so that the counter starts from 0 and accesses read its previous value.
 """
 
 from __future__ import annotations
@@ -43,9 +44,11 @@ def streams_to_memory(dfg: Dfg, length: int = 128) -> Dfg:
         replace(edge, operand=1) if edge.carries_value and dfg.node(edge.target).op == "output" else edge
         for edge in dfg.edges
     ]
-    edges += [Edge(source=counter, target=node.id) for node in streams]
+    late = int(dfg.domain == "cma24")
+    index = Edge(source=counter, target=counter, distance=late, initial=(0,) * late)
+    edges += [replace(index, target=node.id) for node in streams]
     edges += [
-        Edge(source=counter, target=counter, distance=1, initial=(-1,)),
+        Edge(source=counter, target=counter, distance=1, initial=(late - 1,)),
         Edge(source=one, target=counter, operand=1),
     ]
     arrays = () if dfg.domain == "opaque" else tuple(MemoryArray(name=name, length=length) for name in names.values())
