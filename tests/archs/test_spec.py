@@ -242,6 +242,11 @@ def test_none_is_a_single_lane() -> None:
     assert check_simd(None) is None
 
 
+@pytest.mark.parametrize("text", ["adres:rows=12", "adres:cols=12", "adres:12x8"])
+def test_name_of_an_array_with_half_of_a_size_builds_it_again(text: str) -> None:
+    assert build(text).name == text
+
+
 @pytest.mark.parametrize("text", ["streaming-engine:3", "streaming-engine:3,simd=256"])
 def test_a_description_by_resources_keeps_the_width(text: str) -> None:
     arch = build(text)

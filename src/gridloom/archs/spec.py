@@ -247,9 +247,12 @@ def array_name(spec: Mapping[str, Any]) -> str:
 
     >>> array_name({"family": "torus", "rows": 2, "cols": 2, "bus": None, "mul": {"tiles": [[0, 0]]}})
     'torus:2x2,bus=none,mul=...'
+    >>> array_name({"family": "adres", "rows": 2})
+    'adres:rows=2'
     """
-    rest = {key: value for key, value in spec.items() if key not in ("family", "rows", "cols", "tiles")}
-    size = f"{spec['rows']}x{spec['cols']}" if "rows" in spec else str(spec.get("tiles", ""))
+    sized = {"rows", "cols"} if {"rows", "cols"} <= spec.keys() else set()
+    rest = {key: value for key, value in spec.items() if key not in {"family", "tiles"} | sized}
+    size = f"{spec['rows']}x{spec['cols']}" if sized else str(spec.get("tiles", ""))
     words = [size] if size else []
     for key, value in rest.items():
         text = "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
