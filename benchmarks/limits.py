@@ -211,7 +211,7 @@ CLAIMS = (
         ask=lambda quick: questions(source=first_of(suite_sources("functions"), 8, quick),
                                     arch=["torus:4x4"] if quick else ["torus:4x4", "torus:8x8"],
                                     data_sets=2 if quick else 20),
-        measure=map_function, depends=(*MAPPING, "targets.modulo", "frontend", "flow.functions"), minutes=10,
+        measure=map_function, depends=(*MAPPING, "targets.modulo", "compiler", "flow.functions"), minutes=10,
         quick_minutes=2, needs=("llvmlite", "ziglang"), figures=function_figures,
     ),
     Claim(

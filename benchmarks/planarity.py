@@ -18,7 +18,7 @@ from typing import Any
 import networkx as nx
 
 from gridloom.archs.spec import build
-from gridloom.frontend.source import load_source
+from gridloom.compiler.source import load_source
 from gridloom.targets.grid.mappers.problem import build_problem
 
 Edge = tuple[int, int]

@@ -206,7 +206,7 @@ CLAIMS = (
             mapper=["modulo", "ramp"],
             source=[f"examples/kernels/{s}" for s in cells.first_of(cells.suite_sources("c-loops"), 8, quick)],
             arch="torus:4x4", effort=20_000 if quick else 200_000, seed=1),
-        measure=map_cell, depends=(*MODULO, "frontend"), minutes=20, quick_minutes=1, needs=("llvmlite", "ziglang"),
+        measure=map_cell, depends=(*MODULO, "compiler"), minutes=20, quick_minutes=1, needs=("llvmlite", "ziglang"),
         table=by("mapper", mapped=mapped_of, at_the_MII=at_mii, MII_over_II=over_mii), verdicts=rivals("ii"),
         figures=lambda rows: {f"{name}_mii": over_mii(part) for (name,), part in group(rows, "mapper")},
     ),

@@ -246,7 +246,7 @@ def plot_scaling(rows: Rows) -> str:
 CLAIMS = (
     Claim(
         name="speed/placements", measures="digests of mappings by effort; a change of the code leaves them as they are",
-        ask=ask_digests, measure=digest_cell, depends=(*MAPPING, *TARGETS, "frontend", "partition", "transform"),
+        ask=ask_digests, measure=digest_cell, depends=(*MAPPING, *TARGETS, "compiler", "partition", "transform"),
         minutes=40, quick_minutes=4, figures=lambda rows: {"cells": len(rows)},
         table=table_by("suite", "mapper", cells=len, mapped=mapped_of),
     ),

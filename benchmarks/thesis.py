@@ -207,7 +207,7 @@ def fifo_figures(rows: Rows) -> Row:
 CLAIMS = (
     Claim(
         name="thesis/graphs", measures="nodes and multiplications of the graphs of table 4.1", ask=ask_counts,
-        measure=count_graph, depends=("dfg", "frontend.kernels"), minutes=0.2, quick_minutes=0.2,
+        measure=count_graph, depends=("dfg", "compiler.kernels"), minutes=0.2, quick_minutes=0.2,
         figures=lambda rows: {
             "graphs": len(rows),
             "equal": sum(row["nodes"] == row["published_nodes"] for row in rows),

@@ -167,7 +167,7 @@ def test_dead_module_is_found(name: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["mappers/grid", "src/gridloom/mappers/", "archs/families/mesh.py", "sim/elastic", "frontend/tensor", "emit/vpr",
+    ["mappers/grid", "src/gridloom/mappers/", "archs/families/mesh.py", "sim/elastic", "compiler/tensor", "emit/vpr",
      "flow/programs.py", "tests/test_gone.py", "targets/grid/gone/NAME.py"],
 )  # fmt: skip
 def test_dead_path_is_found(path: str) -> None:

@@ -43,7 +43,7 @@ NOUNS = frozenset({"dfg", "archs", "mapping"})
 #: What mappers share.
 SEARCH = frozenset({"search", "partition", "transform"})
 JUDGES = frozenset({"verify", "sim"})
-TOOLS = SEARCH | JUDGES | {"frontend", "emit", "hardware", "run"}
+TOOLS = SEARCH | JUDGES | {"compiler", "emit", "hardware", "run"}
 
 # Unit -> the other units it may import, besides those that everyone may and its own target. `dfg.ops` is a part of a
 # unit. `targets.mappers` is the folder `mappers` of each target.
@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "mapping": frozenset({"dfg", "archs"}),
     "verify": NOUNS,
     "sim": NOUNS,
-    "frontend": NOUNS,
+    "compiler": NOUNS,
     "transform": NOUNS,
     "search": NOUNS,
     "partition": NOUNS | {"search"},
@@ -90,12 +90,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "targets.machine": NOUNS | {"sim"},
     "targets.estimate": NOUNS | SEARCH,
     "targets.ii_estimate": NOUNS,
-    "targets.learned": NOUNS | SEARCH | JUDGES | {"learn", "run", "frontend"},
+    "targets.learned": NOUNS | SEARCH | JUDGES | {"learn", "run", "compiler"},
     # Graph passes and lowerings.
     "targets.fuse": NOUNS | {"transform"},
     "targets.words24": NOUNS | {"transform"},
     "targets.lowering": NOUNS,
-    "targets.frontend": frozenset({"dfg", "frontend"}),
+    "targets.frontend": frozenset({"dfg", "compiler"}),
     "targets.program": NOUNS,
     "targets.sections": NOUNS,
     # What the battery for cost models asks about.
@@ -179,7 +179,7 @@ TALKS_TO_THE_USER = frozenset({"cli", "__main__", "targets.commands"})
 #: Limits the threads of worker processes, which BLAS and OpenMP take from the environment and from nowhere else.
 SETS_THREAD_LIMITS = {"run.threads"}
 #: Finds a compiler by PATH and GRIDLOOM_CLANG, in worker processes too, which only inherit the environment.
-FINDS_A_COMPILER = {"frontend.llvm.driver"}
+FINDS_A_COMPILER = {"compiler.ir.driver"}
 LOOKS_UP_MAPPERS = frozenset(
     {"search", "targets.learned", "flow", "explore", "testing", "studio", "cli", "targets.commands", "__init__"}
 )
@@ -616,7 +616,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
         ("archs/model.py", "from gridloom.dfg.model import Dfg"),
         ("archs/parts/grid.py", "from ...dfg import model"),
         ("dfg/model.py", "from gridloom.archs import Arch"),
-        ("partition/split.py", "from gridloom.frontend import source"),
+        ("partition/split.py", "from gridloom.compiler import source"),
         ("run/store.py", "from gridloom.mapping import Mapping"),
         ("flow.py", "from gridloom.explore import sweep"),
         ("flow.py", "from gridloom.testing import check_mapper"),
@@ -633,7 +633,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
         ("targets/grid/mappers/anneal.py", "from gridloom.verify import legal"),
         ("targets/grid/mappers/place/swap.py", "from .....sim import run"),
         ("targets/grid/mappers/anneal.py", "def f():\n    from gridloom.flow import run"),
-        ("targets/grid/mappers/anneal.py", "from gridloom.frontend import source"),
+        ("targets/grid/mappers/anneal.py", "from gridloom.compiler import source"),
         ("targets/grid/mappers/anneal.py", "from gridloom.learn import boosted"),
         ("targets/grid/bounds.py", "from gridloom.search import budget"),
         ("targets/rows/rules/rows.py", "from gridloom.sim import run"),

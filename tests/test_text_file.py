@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from gridloom.compiler import placement
 from gridloom.errors import GridloomError, SourceError
 from gridloom.flow.bench.golden import read_golden
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.files import load_any, load_mapping
 from gridloom.flow.inputs import read_arch, read_source
-from gridloom.frontend import placement
 from gridloom.hardware.bitstream.files import load_bits
 from gridloom.learn import weights
 from gridloom.run.store import Store, StoreError

@@ -18,6 +18,21 @@ from gridloom._version import __version__
 
 if _TYPE_CHECKING:
     from gridloom.archs.model import Arch
+    from gridloom.compiler.python.arrays import loop
+    from gridloom.compiler.python.kernel import kernel
+    from gridloom.compiler.python.numbers import (
+        Array,
+        float32,
+        int8,
+        int16,
+        int32,
+        maximum,
+        minimum,
+        select,
+        state,
+        uint8,
+        uint16,
+    )
     from gridloom.dfg.model import Dfg, DfgBuilder
     from gridloom.errors import GridloomError
     from gridloom.flow.api import arch, bench, check, compile, load, map, measure, names, save, show, simulate
@@ -33,21 +48,6 @@ if _TYPE_CHECKING:
     )
     from gridloom.flow.request import Request
     from gridloom.flow.result import Result
-    from gridloom.frontend.python.arrays import loop
-    from gridloom.frontend.python.kernel import kernel
-    from gridloom.frontend.python.numbers import (
-        Array,
-        float32,
-        int8,
-        int16,
-        int32,
-        maximum,
-        minimum,
-        select,
-        state,
-        uint8,
-        uint16,
-    )
     from gridloom.mapping.model import Failure, Mapping
 
 # In the order of Python's sort, which a test keeps.
@@ -97,7 +97,7 @@ __all__ = [  # noqa: RUF022
 
 _HOME = {
     "Arch": "archs.model",
-    "Array": "frontend.python.numbers",
+    "Array": "compiler.python.numbers",
     "Compiled": "flow.functions.compile",
     "Dfg": "dfg.model",
     "DfgBuilder": "dfg.model",
@@ -111,18 +111,18 @@ _HOME = {
     "bench": "flow.api",
     "check": "flow.api",
     "compile": "flow.api",
-    "float32": "frontend.python.numbers",
-    "int16": "frontend.python.numbers",
-    "int32": "frontend.python.numbers",
-    "int8": "frontend.python.numbers",
-    "kernel": "frontend.python.kernel",
+    "float32": "compiler.python.numbers",
+    "int16": "compiler.python.numbers",
+    "int32": "compiler.python.numbers",
+    "int8": "compiler.python.numbers",
+    "kernel": "compiler.python.kernel",
     "load": "flow.api",
     "load_mapping": "flow.files",
-    "loop": "frontend.python.arrays",
+    "loop": "compiler.python.arrays",
     "map": "flow.api",
-    "maximum": "frontend.python.numbers",
+    "maximum": "compiler.python.numbers",
     "measure": "flow.api",
-    "minimum": "frontend.python.numbers",
+    "minimum": "compiler.python.numbers",
     "names": "flow.api",
     "register_arch": "flow.registration",
     "register_cost_model": "flow.registration",
@@ -130,12 +130,12 @@ _HOME = {
     "register_mapper": "flow.registration",
     "register_reader": "flow.registration",
     "save": "flow.api",
-    "select": "frontend.python.numbers",
+    "select": "compiler.python.numbers",
     "show": "flow.api",
     "simulate": "flow.api",
-    "state": "frontend.python.numbers",
-    "uint16": "frontend.python.numbers",
-    "uint8": "frontend.python.numbers",
+    "state": "compiler.python.numbers",
+    "uint16": "compiler.python.numbers",
+    "uint8": "compiler.python.numbers",
 }
 
 

@@ -132,7 +132,7 @@ def test_what_is_nothing_is_refused_with_what_could_be(gridloom, tmp_path):
 def test_nothing_is_run_for_a_mapping(gridloom, saved, command, monkeypatch):
     import subprocess
 
-    from gridloom.frontend.python import module_file
+    from gridloom.compiler.python import module_file
 
     def refuse(*_, **__):
         raise AssertionError("something is run")

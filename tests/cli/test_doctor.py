@@ -6,8 +6,8 @@ from importlib import metadata
 
 import pytest
 
+from gridloom.compiler.confinement import Sandbox
 from gridloom.flow import doctor
-from gridloom.frontend.confinement import Sandbox
 
 
 def test_versions_extras_tools_caches_and_the_sandbox_are_listed(gridloom):

@@ -13,7 +13,7 @@ import pytest
 
 from gridloom import registry
 from gridloom.archs import build
-from gridloom.frontend.kernels import from_spec
+from gridloom.compiler.kernels import from_spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted([REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").rglob("*.md")])

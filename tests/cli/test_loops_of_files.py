@@ -259,7 +259,7 @@ void some(const int *restrict x, int *restrict y, int n) {
 
 
 def test_what_to_install_is_said_where_the_extra_is_missing(gridloom, files, monkeypatch):
-    from gridloom.frontend.llvm import driver
+    from gridloom.compiler.ir import driver
 
     monkeypatch.setattr(driver, "_zig", lambda: None)
     monkeypatch.delenv("GRIDLOOM_CLANG", raising=False)
@@ -279,7 +279,7 @@ def test_what_to_install_is_said_where_llvmlite_is_missing(gridloom, files, monk
 
 
 def test_a_compiler_that_does_not_end_is_stopped(gridloom, files, monkeypatch):
-    from gridloom.frontend.llvm import driver
+    from gridloom.compiler.ir import driver
 
     slow = files / "clang"
     slow.write_text("#!/bin/sh\nexec sleep 30\n")

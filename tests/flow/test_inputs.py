@@ -13,6 +13,8 @@ import pytest
 from gridloom.archs import Arch, build
 from gridloom.cli import main
 from gridloom.cli.commands import estimate_command
+from gridloom.compiler.loops.spec import parse
+from gridloom.compiler.python.kernel import find_source
 from gridloom.dfg.model import Dfg
 from gridloom.errors import ArchError
 from gridloom.explore import points
@@ -20,8 +22,6 @@ from gridloom.flow import Request, run
 from gridloom.flow.bench.run import run_cell
 from gridloom.flow.inputs import memory_of, prepare, read_arch, read_source
 from gridloom.flow.partition import flow as partition_flow
-from gridloom.frontend.loops.spec import parse
-from gridloom.frontend.python.kernel import find_source
 
 needs_clang = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None or importlib.util.find_spec("llvmlite") is None,
@@ -54,7 +54,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def clang_runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that clang was run for."""
-    from gridloom.frontend.llvm import reader
+    from gridloom.compiler.ir import reader
 
     seen: list[Path] = []
     compile_to_ir = reader.compile_to_ir

@@ -16,17 +16,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.compiler.c import test_generated_loops, test_generated_programs, test_wide_integers
+from tests.compiler.c.generated_programs import StreamWriter
 from tests.flow.functions import narrow_functions
-from tests.frontend.c import test_generated_loops, test_generated_programs, test_wide_integers
-from tests.frontend.c.generated_programs import StreamWriter
 from tests.fuzz.c_functions import stored
 
+from gridloom.compiler.analysis.loops import find_loops
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.ir import IrModule
+from gridloom.compiler.ir.reader import read_module
 from gridloom.errors import GridloomError
 from gridloom.flow.loops.loop_text import read_loop
-from gridloom.frontend.analysis.loops import find_loops
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.ir import IrModule
-from gridloom.frontend.llvm.reader import read_module
 
 #: Loops in one file, for which clang and the linker run once.
 PART = 50

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.frontend import conftest as graphs
+from tests.compiler import conftest as graphs
 from tests.targets.rows.families.test_genmap import ONE_PE
 
 from gridloom.errors import GridloomError
@@ -78,13 +78,13 @@ def _text(text: str) -> Callable[[], bytes]:
 
 
 def _graph(path: Path) -> object:
-    from gridloom.frontend.source import read_graph
+    from gridloom.compiler.source import read_graph
 
     return read_graph(path)
 
 
 def _loop(path: Path) -> object:
-    from gridloom.frontend.source import load_source
+    from gridloom.compiler.source import load_source
 
     return load_source(str(path))
 
@@ -118,8 +118,8 @@ def _mapping_text() -> bytes:
 
 def _placement(path: Path) -> object:
     from gridloom.archs import build
+    from gridloom.compiler.placement import read
     from gridloom.flow.inputs import prepare
-    from gridloom.frontend.placement import read
 
     arch = build("mesh:4x4")
     return read(path, prepare("kernel:axpy", arch).dfg, arch, complete=False)

@@ -10,9 +10,9 @@ from tests.hardware.conftest import Cosimulate
 from tests.hardware.test_cosimulation import strict
 from tests.simd_cases import mapped, running_sum, table, widened
 
+from gridloom.compiler.source import load_source
 from gridloom.dfg.interpreter import Interpreter
 from gridloom.errors import SimulationError
-from gridloom.frontend.source import load_source
 from gridloom.hardware.bitstream.encode import encode, fit_parameters
 from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.cosimulation import Bench

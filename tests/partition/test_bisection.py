@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import DfgError, MissingExtra, OptionError
-from gridloom.frontend.source import load_source
 from gridloom.partition import BisectionConfig, bisect, split
 
 CMA = ["cma_aes", "cma_radix4_fft", "cma_rgb_to_ycc", "cma_dct8", "cma_md5"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridloom.compiler.source import load_source
 from gridloom.dfg.interpreter import interpret, random_stimulus
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import DfgError
-from gridloom.frontend.source import load_source
 from gridloom.partition import BisectionConfig, bisect, run_parts, split
 from gridloom.partition.split import is_op
 

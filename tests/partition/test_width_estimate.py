@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.partition.width_estimate import BoundEstimator, bound_estimate, check_columns, demand
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.frontend.conftest import CCF_EDGES, CCF_NODES, E2EMAP, MORPHER, SATMAPIT
+from tests.compiler.conftest import CCF_EDGES, CCF_NODES, E2EMAP, MORPHER, SATMAPIT
 
+from gridloom.compiler.source import load_source
 from gridloom.dfg import json_format
-from gridloom.frontend.source import load_source
 from gridloom.testing import check_reader
 
 DOT = "digraph g {\n  a [opcode=input];\n  b [opcode=add];\n  a -> b [operand=0];\n  a -> b [operand=1];\n}\n"

@@ -288,7 +288,7 @@ class LoopOptions:
 
     def apply(self, source: str, ranges: list[str] | None = None) -> str:
         """The SOURCE that a text and these options stand for."""
-        from gridloom.frontend.loops.spec import with_options
+        from gridloom.compiler.loops.spec import with_options
 
         given = {**vars(self), "sizes": self.size or (), "ranges": ranges or ()}
         given.pop("size")

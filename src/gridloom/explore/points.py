@@ -17,6 +17,7 @@ from typing import Any
 
 from gridloom._version import __version__
 from gridloom.archs.model import Arch
+from gridloom.compiler.loops.source_name import check_saved_sources
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
@@ -24,7 +25,6 @@ from gridloom.explore.space import Point, Skip, Space
 from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, plugin_versions, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
-from gridloom.frontend.loops.source_name import check_saved_sources
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
 

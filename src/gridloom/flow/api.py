@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gridloom import plugins, registry
 from gridloom.archs.model import Arch
+from gridloom.compiler.python.kernel import PythonKernel
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
 from gridloom.flow.bench.run import Report, on_arrays, select_cells, with_budget
@@ -26,7 +27,6 @@ from gridloom.flow.inputs import ArchLike, read_arch, read_source
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import run as run_flow
-from gridloom.frontend.python.kernel import PythonKernel
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.run import ExecutorSpec, Store

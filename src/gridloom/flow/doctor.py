@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gridloom._version import __version__
+from gridloom.compiler.confinement import Sandbox, find_sandbox
+from gridloom.compiler.ir.driver import find_compiler
 from gridloom.errors import MissingExtra, install_hint
-from gridloom.frontend.confinement import Sandbox, find_sandbox
-from gridloom.frontend.llvm.driver import find_compiler
 
 #: Tools of the system by what needs them; the first of several names that is found counts.
 TOOLS: Final = (

@@ -13,11 +13,11 @@ from typing import Literal
 
 from gridloom import registry
 from gridloom.archs.model import Arch
+from gridloom.compiler.loops.source_name import KERNEL_PREFIX
+from gridloom.compiler.loops.spec import is_part
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MappingError, OptionError, SourceError
 from gridloom.flow.inputs import read_arch, read_source
-from gridloom.frontend.loops.source_name import KERNEL_PREFIX
-from gridloom.frontend.loops.spec import is_part
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import is_file, read_text

@@ -11,28 +11,28 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
+from gridloom.compiler.loops.source_name import SourceName, split
+from gridloom.compiler.loops.spec import Memory, is_loop
+from gridloom.compiler.source import load_source, names_module
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative, Rewrite, rank_alternatives
 from gridloom.flow.source.comparison import StandIn
-from gridloom.frontend.loops.source_name import SourceName, split
-from gridloom.frontend.loops.spec import Memory, is_loop
-from gridloom.frontend.source import load_source, names_module
 from gridloom.limits import READING_SECONDS, deadline
 from gridloom.transform.streams import needs_memory, streams_to_memory
 
 if TYPE_CHECKING:
+    from gridloom.compiler.python.kernel import PythonKernel
     from gridloom.flow.loops.loop_text import LoopText
     from gridloom.flow.result import Result
-    from gridloom.frontend.python.kernel import PythonKernel
 
     #: A graph, a function decorated with ``@gridloom.kernel``, or a SOURCE: a file or ``kernel:NAME,key=value,...``.
-    Source = Dfg | PythonKernel | SourceName | str | Path
+    Source: TypeAlias = Dfg | PythonKernel | SourceName | str | Path
 
 #: A file, perhaps with parameters after it.
 _FILE = re.compile(r".*(\.[a-z]+)(?:,[^/]*)?", re.DOTALL)

@@ -36,7 +36,7 @@ def read_placement(placement: Placement, dfg: Dfg, arch: Arch, *, option: str) -
 
 def _from_file(path: Path, dfg: Dfg, arch: Arch) -> dict[str, str]:
     """Return the table of a file: the tiles of a mapping's first copies, or a placement in a published format."""
-    from gridloom.frontend.placement import read
+    from gridloom.compiler.placement import read
 
     if is_mapping_file(path):
         # Values that registers or the memory keep are instances, too, but they sit on no tile that could be given.

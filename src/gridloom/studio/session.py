@@ -18,6 +18,7 @@ from typing import Any, Final
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
+from gridloom.compiler.loops.source_name import split, with_file
 from gridloom.dfg import json_format as graphs
 from gridloom.emit.picture.array import arch_summary, svg_arch
 from gridloom.emit.report.data import finite
@@ -27,7 +28,6 @@ from gridloom.flow.files import kind_of, load_mapping
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.loops.listing import list_loops
 from gridloom.flow.request import write_command
-from gridloom.frontend.loops.source_name import split, with_file
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure
 from gridloom.studio.changes.edits import MappingChange, apply_change

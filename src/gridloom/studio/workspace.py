@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from gridloom import registry
+from gridloom.compiler.loops.source_name import SourceName, split, with_file
 from gridloom.emit.files import write_atomically
 from gridloom.errors import OptionError
-from gridloom.frontend.loops.source_name import SourceName, split, with_file
 from gridloom.text_file import read_text, shown
 
 #: Characters of a source in the editor, and files that the list shows.

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from gridloom.compiler.source import read_graph
 from gridloom.dfg import json_format
 from gridloom.dfg.checks import check
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError
-from gridloom.frontend.source import read_graph
 from gridloom.testing.promises import require
 
 #: Where a damaged copy ends, as a share of the file.

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridloom.archs.spec import build
+from gridloom.compiler.source import load_source
 from gridloom.errors import OptionError
 from gridloom.flow.bench.fitting import fill_in_size, fits, node_kinds, tile_kinds
-from gridloom.frontend.source import load_source
 from gridloom.targets.grid.mappers.problem import build_problem
 from gridloom.targets.grid.mappers.screening import screen
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gridloom.cli import main
+from gridloom.compiler.c.function.signature import CType, FunctionParameter, Signature
 from gridloom.errors import OptionError
 from gridloom.flow.bench.functions.run import run_cell, summary
 from gridloom.flow.bench.functions.suite import DrawnArgument, FunctionSuite, data_set
 from gridloom.flow.bench.suite import load_suite, read_suite
-from gridloom.frontend.c.function.signature import CType, FunctionParameter, Signature
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "functions"
 SMALL = """\

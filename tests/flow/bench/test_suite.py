@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gridloom import registry
+from gridloom.compiler.source import load_source
 from gridloom.errors import OptionError
 from gridloom.flow.bench.fitting import fill_in_size, square_side
 from gridloom.flow.bench.run import cell_job
 from gridloom.flow.bench.suite import SuiteCell, load_suite, read_suite
-from gridloom.frontend.source import load_source
 
 SMALL = "suite: small\nsources: [kernel:vector_add]\narchs: ['mesh:auto', 'chess:3x3']\nseeds: [1, 2]\n"
 

@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from tests.compiler.c.native import native_library
 from tests.flow.functions.generated_functions import ARRAYS, SCALARS, arguments, file_of
-from tests.frontend.c.native import native_library
 
 from gridloom.archs.spec import build
+from gridloom.compiler.analysis.loops import find_loops
+from gridloom.compiler.c.function.program import program_of
+from gridloom.compiler.c.function.signature import _debug_ir, parse_signature
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.ir import IrModule
+from gridloom.compiler.ir.reader import read_module
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import compile_program
 from gridloom.flow.loops.alternatives import map_best, rank_alternatives
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
-from gridloom.frontend.analysis.loops import find_loops
-from gridloom.frontend.c.function.program import program_of
-from gridloom.frontend.c.function.signature import _debug_ir, parse_signature
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.ir import IrModule
-from gridloom.frontend.llvm.reader import read_module
 
 _CTYPES = {"int": ctypes.c_int32, "unsigned": ctypes.c_uint32, "int16_t": ctypes.c_int16, "uint8_t": ctypes.c_uint8}
 

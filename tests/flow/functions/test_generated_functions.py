@@ -11,8 +11,8 @@ pytestmark = pytest.mark.tools
 
 @pytest.fixture(autouse=True)
 def compiler() -> None:
+    from gridloom.compiler.ir.driver import find_compiler
     from gridloom.errors import MissingExtra
-    from gridloom.frontend.llvm.driver import find_compiler
 
     pytest.importorskip("llvmlite")
     try:

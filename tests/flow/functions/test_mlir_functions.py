@@ -20,7 +20,7 @@ FUNCTIONS = {path.stem: "" for path in sorted(EXAMPLES.glob("*.mlir"))} | {"poly
 
 
 def function_of(stem: str) -> str:
-    from gridloom.frontend.mlir.source_text import functions_of, modernise_text
+    from gridloom.compiler.mlir.source_text import functions_of, modernise_text
 
     rows = functions_of(modernise_text((EXAMPLES / f"{stem}.mlir").read_text()))
     return f"{EXAMPLES / stem}.mlir:{next(row.name for row in rows if row.has_body)}{FUNCTIONS[stem]}"
@@ -72,7 +72,7 @@ def test_a_saved_function_is_loaded_with_its_judge(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("stem", FUNCTIONS)
 def test_every_example_equals_the_jit(stem: str):
-    from tests.frontend.mlir.data import arguments
+    from tests.compiler.mlir.data import arguments
 
     source = function_of(stem)
     compiled = gl.compile(source, "torus:4x4", seed=1, effort=20000)

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gridloom.compiler.c.function.host_calls import known
+from gridloom.compiler.c.function.signature import read_signature
+from gridloom.compiler.confinement import FUNCTION_CALLS, IDLE_CALLS, PROGRAM_CALLS, Sandbox, find_sandbox
+from gridloom.compiler.ir.native_module import check_module, native_module
 from gridloom.errors import SourceError
 from gridloom.flow.functions import native
 from gridloom.flow.functions.compile import compile_function
 from gridloom.flow.functions.native import Crash, NativeFunction, native_output
-from gridloom.frontend.c.function.host_calls import known
-from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.confinement import FUNCTION_CALLS, IDLE_CALLS, PROGRAM_CALLS, Sandbox, find_sandbox
-from gridloom.frontend.llvm.native_module import check_module, native_module
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gridloom.cli import main
+from gridloom.compiler.loops.spec import with_options
 from gridloom.errors import SourceError
 from gridloom.flow import Request, run
 from gridloom.flow.inputs import prepare
 from gridloom.flow.partition.flow import PartitionRequest, partition
-from gridloom.frontend.loops.spec import with_options
 
 pytestmark = [
     pytest.mark.tools,

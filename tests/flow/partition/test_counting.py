@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.flow.partition.counting import CutCosts, demands
-from gridloom.frontend.source import load_source
 from gridloom.partition import BisectionConfig, bisections, split
 from gridloom.partition.width_estimate import bound_estimate, demand
 from gridloom.targets.rows.learned.random_graphs import draw

@@ -10,6 +10,7 @@ import pytest
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
+from gridloom.compiler.source import load_source
 from gridloom.dfg.interpreter import interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
@@ -19,7 +20,6 @@ from gridloom.flow.partition.result import PartitionResult, tree_lines
 from gridloom.flow.partition.run import run_mapped_parts, whole_differences
 from gridloom.flow.partition.search import PartitionSearch
 from gridloom.flow.partition.unroll_columns import side_by_side, width_of
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig
 from gridloom.partition.width_estimate import WidthEstimate, bound_estimate

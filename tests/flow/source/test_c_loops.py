@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import gridloom as gl
+from gridloom.compiler.c.lower import InstructionLowering
+from gridloom.compiler.ir.ir import Value
+from gridloom.compiler.loops.operations import Operand
 from gridloom.dfg.model import Dfg
 from gridloom.flow.loops.loop_text import read_loop
 from gridloom.flow.source.comparison import SourceComparison
-from gridloom.frontend.c.lower import InstructionLowering
-from gridloom.frontend.llvm.ir import Value
-from gridloom.frontend.loops.operations import Operand
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

@@ -8,8 +8,8 @@ import pytest
 
 import gridloom as gl
 from gridloom import Array, int16, int32, loop
+from gridloom.compiler.loops.spec import Memory
 from gridloom.flow.source.python_kernels import KernelReference
-from gridloom.frontend.loops.spec import Memory
 
 
 @gl.kernel

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from gridloom.compiler.c.function.program import program_of
+from gridloom.compiler.c.function.signature import read_signature
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.passes.jam_nest import INNER, jam_nests
 from gridloom.flow.functions.compile import LEFT_OVER, CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import compile_for_system, program_ir
 from gridloom.flow.system.plan import left_over
-from gridloom.frontend.c.function.program import program_of
-from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.passes.jam_nest import INNER, jam_nests
 
 pytest.importorskip("llvmlite")
 

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gridloom.compiler.c.function.program import read_program
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.ir.writer import write_module
 from gridloom.errors import OptionError
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.system.build import array_sources, launchable, link_program, main_text
@@ -14,10 +18,6 @@ from gridloom.flow.system.command import compile_function
 from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.host_access import host_access
 from gridloom.flow.system.plan import plan_launches
-from gridloom.frontend.c.function.program import read_program
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.llvm.writer import write_module
 
 pytest.importorskip("llvmlite")
 

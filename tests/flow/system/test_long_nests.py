@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from tests.flow.system.generated_nests import ROOM, generated_nest
 
+from gridloom.compiler.c.function.program import program_of
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.passes.jam_nest import OUTER, TURNS, jam_nests
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import CompiledLoop, finish_function
 from gridloom.flow.inputs import read_arch
 from gridloom.flow.system.compile import _variant
-from gridloom.frontend.c.function.program import program_of
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.passes.jam_nest import OUTER, TURNS, jam_nests
 
 pytest.importorskip("llvmlite")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import gridloom as gl
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.reader import read_module
 from gridloom.flow.system.plan import core_cycles, launched_singly
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.reader import read_module
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from gridloom.archs import Arch, build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg, DfgBuilder
-from gridloom.frontend.source import load_source
 from gridloom.targets.grid.bounds import fifo_bound, least_links
 
 LAST = 6

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.plain_arrays import shared_in_time, static_grid
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.interpreter import Stimulus, interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.dfg.ops import FUSED
-from gridloom.frontend.source import load_source
 from gridloom.sim import stimulus_for
 from gridloom.targets.streaming.fuse import fuse
 

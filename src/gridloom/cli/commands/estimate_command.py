@@ -31,9 +31,9 @@ def estimate(
     arrays: which II the loop is likely to reach. The exit status is 1 when the graph is not expected to fit.
     """
     from gridloom import registry
+    from gridloom.compiler.loops.spec import with_options
     from gridloom.errors import OptionError
     from gridloom.flow.inputs import prepare, read_arch
-    from gridloom.frontend.loops.spec import with_options
     from gridloom.partition.width_estimate import check_columns
 
     if estimator not in ("auto", "learned", "bound"):

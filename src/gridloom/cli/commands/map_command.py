@@ -113,7 +113,7 @@ def map_source(
     Without --effort or --time-limit the mapper ends the search by itself. The exit status is 1 when no mapping was
     found; the reasons are printed.
     """
-    from gridloom.frontend.source import with_training
+    from gridloom.compiler.source import with_training
 
     check_writable(
         [("--output", files.output), ("--html", files.html), ("--svg", files.svg), ("--spoke-ram", files.spokes)]

@@ -103,8 +103,8 @@ def partition(
 
     Each part is unrolled, checked and simulated, and so is the whole.
     """
+    from gridloom.compiler.loops.spec import with_options
     from gridloom.flow.partition.flow import partition as run
-    from gridloom.frontend.loops.spec import with_options
 
     check_writable([("--output", output), ("--svg", svg)])
     request = options.request(with_options(source, ranges=assume_range or []), arch)

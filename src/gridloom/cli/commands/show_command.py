@@ -61,8 +61,8 @@ def show(
     With --yaml, print an array as a description that can be changed and given to --arch. Of a C or Python file, list
     the loops, or the networks where it imports torch. Of configuration bits, with --arch, say what each of them sets.
     """
+    from gridloom.compiler.loops.spec import is_loop, is_part
     from gridloom.flow.files import load_any
-    from gridloom.frontend.loops.spec import is_loop, is_part
     from gridloom.limits import READING_SECONDS, deadline
 
     check_writable([("--svg", svg)])
@@ -106,8 +106,8 @@ def _list_loops(path: Path, as_json: bool) -> int:
     """Print the loops of a C file, the kernels or the networks of a Python file; a file without any is no error."""
     import json
 
+    from gridloom.compiler.source import module_reader
     from gridloom.flow.loops.listing import list_loops
-    from gridloom.frontend.source import module_reader
 
     if path.suffix == ".py" and (reader := module_reader(path)) is not None:
         networks = reader.list_networks(path)

@@ -76,7 +76,7 @@ class ProcessorInstruction:
 def sequential_cycles(dfg: Dfg, processor: Processor | None = None) -> float:
     """Return the cycles of an iteration on the processor, to two digits.
 
-    >>> from gridloom.frontend.source import load_source
+    >>> from gridloom.compiler.source import load_source
     >>> sequential_cycles(load_source("kernel:dot_product"))
     8.0
     >>> sequential_cycles(load_source("kernel:dot_product"), Processor(blocking=True))

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from gridloom import plugins, registry
 from gridloom._version import __version__
+from gridloom.compiler.loops.spec import Memory, is_loop, parse
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
@@ -31,7 +32,6 @@ from gridloom.flow.files import examples_folder
 from gridloom.flow.inputs import fit_graph, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.result import blank_record, failure_record
-from gridloom.frontend.loops.spec import Memory, is_loop, parse
 from gridloom.mapping.model import Failure
 from gridloom.mapping.model import Mapping as MappingOfGraph
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from gridloom import registry
+from gridloom.compiler.loops.source_name import check_saved_sources
 from gridloom.errors import OptionError
-from gridloom.frontend.loops.source_name import check_saved_sources
 from gridloom.search.choice import MapperFunction
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 

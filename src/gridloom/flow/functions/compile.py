@@ -9,6 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gridloom.archs.model import Arch
+from gridloom.compiler.c.function.host import Host
+from gridloom.compiler.c.function.host_code import host_code
+from gridloom.compiler.c.function.program import (
+    FunctionProgram,
+    LoopPlan,
+    plan_as_written,
+    plan_controller,
+    read_program,
+)
+from gridloom.compiler.c.function.signature import Signature, read_signature
+from gridloom.compiler.loops.source_name import split
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.bounds import lower_bound
 from gridloom.flow.functions.mlir import MlirFunction, source_of
@@ -16,17 +27,6 @@ from gridloom.flow.inputs import ArchLike, fit_graph, memory_of, read_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
-from gridloom.frontend.c.function.host import Host
-from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.program import (
-    FunctionProgram,
-    LoopPlan,
-    plan_as_written,
-    plan_controller,
-    read_program,
-)
-from gridloom.frontend.c.function.signature import Signature, read_signature
-from gridloom.frontend.loops.source_name import split
 from gridloom.limits import deadline, reading_seconds
 from gridloom.mapping.model import Mapping
 from gridloom.text_file import shown

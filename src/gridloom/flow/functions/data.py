@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.c.function.host import global_key
+from gridloom.compiler.c.function.signature import FunctionParameter, Signature
 from gridloom.errors import OptionError
-from gridloom.frontend.c.function.host import global_key
-from gridloom.frontend.c.function.signature import FunctionParameter, Signature
 
 #: Elements of an array that nobody gave, and the bound of a number that nobody gave.
 RANDOM_ELEMENTS: Final = 1024

@@ -11,12 +11,12 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from gridloom.compiler.c.function.program import LoopPlan, plan_as_written, read_program
+from gridloom.compiler.c.function.signature import read_signature
 from gridloom.errors import MappingError, OptionError
 from gridloom.flow.confirmation import illegalities
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finish_function
 from gridloom.flow.functions.mlir import MlirFunction
-from gridloom.frontend.c.function.program import LoopPlan, plan_as_written, read_program
-from gridloom.frontend.c.function.signature import read_signature
 from gridloom.mapping import json_format
 from gridloom.mapping.mii import mii
 from gridloom.text_file import is_file, read_text, shown

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.compiler.c.function.signature import Signature
 from gridloom.errors import OptionError
-from gridloom.frontend.c.function.signature import Signature
 from gridloom.text_file import shown
 
 

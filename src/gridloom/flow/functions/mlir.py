@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.c.function.program import FunctionProgram, program_of
+from gridloom.compiler.c.function.signature import CType, FunctionParameter, Signature
+from gridloom.compiler.ir.reader import module_of
+from gridloom.compiler.loops.spec import parse
+from gridloom.compiler.mlir.compile import parameters_of, result_of
+from gridloom.compiler.mlir.jit import execute
+from gridloom.compiler.mlir.signatures import MlirParameter as MlirParameter
 from gridloom.errors import OptionError
 from gridloom.flow.functions.data import Arguments
 from gridloom.flow.functions.native import NativeOutcome
-from gridloom.frontend.c.function.program import FunctionProgram, program_of
-from gridloom.frontend.c.function.signature import CType, FunctionParameter, Signature
-from gridloom.frontend.llvm.reader import module_of
-from gridloom.frontend.loops.spec import parse
-from gridloom.frontend.mlir.compile import parameters_of, result_of
-from gridloom.frontend.mlir.jit import execute
-from gridloom.frontend.mlir.signatures import MlirParameter as MlirParameter
 
 #: The size of a dimension that nobody gave, where arrays are made up.
 OPEN_SIZE: Final = 16

@@ -22,12 +22,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.errors import SourceError
-from gridloom.flow.functions.data import Arguments
-from gridloom.frontend.c.function.host import global_key
-from gridloom.frontend.c.function.host_calls import known
-from gridloom.frontend.c.function.signature import CType, Signature
-from gridloom.frontend.confinement import (
+from gridloom.compiler.c.function.host import global_key
+from gridloom.compiler.c.function.host_calls import known
+from gridloom.compiler.c.function.signature import CType, Signature
+from gridloom.compiler.confinement import (
     CPU_SECONDS,
     FUNCTION_CALLS,
     IDLE_CALLS,
@@ -38,9 +36,11 @@ from gridloom.frontend.confinement import (
     find_sandbox,
     stop,
 )
-from gridloom.frontend.llvm.driver import MAX_MEMORY as COMPILER_MEMORY
-from gridloom.frontend.llvm.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
-from gridloom.frontend.llvm.native_module import native_module
+from gridloom.compiler.ir.driver import MAX_MEMORY as COMPILER_MEMORY
+from gridloom.compiler.ir.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
+from gridloom.compiler.ir.native_module import native_module
+from gridloom.errors import SourceError
+from gridloom.flow.functions.data import Arguments
 
 #: Seconds that the compiled function may run.
 TIME_LIMIT: Final = 20.0

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.c.function.host import Host, global_key
+from gridloom.compiler.c.function.host_code import host_code
+from gridloom.compiler.c.function.memory import Memory
 from gridloom.errors import MissingExtra, OptionError, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
@@ -17,9 +20,6 @@ from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import LaunchSchedule, schedule
 from gridloom.flow.functions.launching.timeline import Event, Timeline
 from gridloom.flow.functions.native import Crash, NativeComparison, NativeOutcome
-from gridloom.frontend.c.function.host import Host, global_key
-from gridloom.frontend.c.function.host_code import host_code
-from gridloom.frontend.c.function.memory import Memory
 from gridloom.limits import RUN_SECONDS, TimeUp, deadline
 
 #: Visits of one block that a run may take.

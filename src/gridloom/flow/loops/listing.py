@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gridloom.compiler.python.kernel import PythonKernel, sources_of
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import GridloomError, SourceError
-from gridloom.frontend.python.kernel import PythonKernel, sources_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def list_loops(path: Path) -> list[LoopRow]:
 
 def _c_loops(path: Path) -> list[LoopRow]:
     """Return one row for each loop of a C file. Runs clang once."""
-    from gridloom.frontend.c import describe
+    from gridloom.compiler.c import describe
 
     rows = []
     for loop in describe(path):

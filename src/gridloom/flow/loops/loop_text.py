@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridloom.compiler.loops.source_name import SourceName
+from gridloom.compiler.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
 from gridloom.flow.loops.alternatives import Alternative
-from gridloom.frontend.loops.source_name import SourceName
-from gridloom.frontend.loops.spec import AUTO, LoopSpec, Memory, parse
 from gridloom.text_file import read_text
 from gridloom.transform.assumed import assume_ranges
 
 if TYPE_CHECKING:
+    from gridloom.compiler.c import CLoop, COptions
+    from gridloom.compiler.ir.ir import IrModule
+    from gridloom.compiler.python.kernel import PythonKernel
     from gridloom.emit.report.source_listing import SourceListing
     from gridloom.flow.source.c_loops import CReference
-    from gridloom.frontend.c import CLoop, COptions
-    from gridloom.frontend.llvm.ir import IrModule
-    from gridloom.frontend.python.kernel import PythonKernel
 
 _MOST_LINES = 400
 #: Copies of a body that are tried where their number is to be chosen, and the largest graph that is tried.
@@ -84,7 +84,7 @@ def trace_kernel(kernel: PythonKernel, memory: Memory) -> list[Alternative]:
 
 def _read_c(text: str | SourceName, memory: Memory, given: IrModule | None) -> list[Alternative]:
     """Return the graphs and the text of a C loop, from the head of its function on."""
-    from gridloom.frontend.c import compile_file, parse_spec, pick
+    from gridloom.compiler.c import compile_file, parse_spec, pick
 
     path, options = parse_spec(text, memory)
     spec = parse(text)
@@ -115,7 +115,7 @@ def _read_c(text: str | SourceName, memory: Memory, given: IrModule | None) -> l
 
 def _exchanged(rows: list[Alternative], module: IrModule, path: Path, options: COptions) -> list[Alternative]:
     """Return the alternative with the loop around running inside; none where the two cannot be exchanged."""
-    from gridloom.frontend.c import pick
+    from gridloom.compiler.c import pick
 
     try:
         loop = pick(module, path, replace(options, reduced=True, unroll=1, interchange=True))
@@ -128,7 +128,7 @@ def _exchanged(rows: list[Alternative], module: IrModule, path: Path, options: C
 
 def _jammed(rows: list[Alternative], module: IrModule, path: Path, options: COptions) -> list[Alternative]:
     """Return the alternatives with several iterations of the loop around side by side; none where that is not taken."""
-    from gridloom.frontend.c import pick
+    from gridloom.compiler.c import pick
 
     found: list[Alternative] = []
     for factor in _JAMS:
@@ -155,8 +155,8 @@ def _reference(loop: CLoop, module: IrModule, path: Path, options: COptions, unr
 
 def _read_python(spec: LoopSpec, memory: Memory) -> list[Alternative]:
     """Return the graphs and the text of a Python kernel, or the graph that an object with ``build`` builds."""
+    from gridloom.compiler.python.kernel import find_source
     from gridloom.flow.source.python_kernels import KernelReference
-    from gridloom.frontend.python.kernel import find_source
 
     kernel = find_source(spec)
     if isinstance(kernel, Dfg):
@@ -182,7 +182,7 @@ def _unrolled(rows: list[Alternative], spec: LoopSpec, memory: Memory) -> list[A
     """Return the alternatives with several iterations in one, where the number is to be chosen."""
     if spec.unroll != AUTO or memory == "streams":
         return rows
-    from gridloom.frontend.loops.unroll import unroll_graph
+    from gridloom.compiler.loops.unroll import unroll_graph
 
     return [
         replace(

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from gridloom.frontend.c.function.host import Host, global_key
-from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.llvm.ir import Constant, Function, Global, Instruction, IrParameter, Value
-from gridloom.frontend.llvm.layout import DataLayout
+from gridloom.compiler.c.function.host import Host, global_key
+from gridloom.compiler.c.function.memory import Memory
+from gridloom.compiler.ir.ir import Constant, Function, Global, Instruction, IrParameter, Value
+from gridloom.compiler.ir.layout import DataLayout
 
 #: Bytes of an object that a pointer leads into, and where in it: an index may be negative.
 _OBJECT: Final = 1 << 16

@@ -13,6 +13,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.analysis.loops import find_loops
+from gridloom.compiler.c.c_loop import CLoop
+from gridloom.compiler.c.function.host import Host
+from gridloom.compiler.c.function.host_code import LoopVariant, Mark, host_code
+from gridloom.compiler.c.function.memory import Memory
+from gridloom.compiler.c.function.program import LoopPlan, reached_functions
+from gridloom.compiler.c.nest.interchange import interchange_nest
+from gridloom.compiler.c.region import leaves_early
+from gridloom.compiler.ir.ir import Constant, Function, Instruction, IrModule, Value
 from gridloom.dfg.interpreter import Interpreter, OutOfBounds, Stimulus, Words
 from gridloom.dfg.model import Dfg, Node
 from gridloom.errors import SimulationError, SourceError
@@ -29,15 +38,6 @@ from gridloom.flow.functions.launching.launches import (
 )
 from gridloom.flow.source.arguments import draw
 from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, SourceComparison
-from gridloom.frontend.analysis.loops import find_loops
-from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.function.host import Host
-from gridloom.frontend.c.function.host_code import LoopVariant, Mark, host_code
-from gridloom.frontend.c.function.memory import Memory
-from gridloom.frontend.c.function.program import LoopPlan, reached_functions
-from gridloom.frontend.c.nest.interchange import interchange_nest
-from gridloom.frontend.c.region import leaves_early
-from gridloom.frontend.llvm.ir import Constant, Function, Instruction, IrModule, Value
 from gridloom.sim.windows import ArrayWindow, WindowRun
 
 #: What a load brings whose index is outside its window; nothing may depend on it.

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.compiler.loops.operations import LiveIn, readable
+from gridloom.compiler.loops.spec import Memory
+from gridloom.compiler.python.computing import bits_of
+from gridloom.compiler.python.kernel import PythonKernel
+from gridloom.compiler.python.numbers import ArrayType, Type
+from gridloom.compiler.python.trace import EXCERPT, Excerpt, TracedLinear
 from gridloom.dfg.interpreter import Interpreter, Observation, Stimulus, Words
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
 from gridloom.flow.source.arguments import KINDS, NumberSource
 from gridloom.flow.source.comparison import MOST_ITERATIONS, MOST_OPERATIONS, SourceComparison
-from gridloom.frontend.loops.operations import LiveIn, readable
-from gridloom.frontend.loops.spec import Memory
-from gridloom.frontend.python.computing import bits_of
-from gridloom.frontend.python.kernel import PythonKernel
-from gridloom.frontend.python.numbers import ArrayType, Type
-from gridloom.frontend.python.trace import EXCERPT, Excerpt, TracedLinear
 
 
 @dataclass(frozen=True, kw_only=True)

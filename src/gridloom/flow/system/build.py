@@ -15,6 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.c.function.program import LoopPlan
+from gridloom.compiler.ir.driver import find_compiler, run_compiler
+from gridloom.compiler.ir.ir import Function, Instruction
+from gridloom.compiler.ir.layout import DataLayout
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.ir.writer import copy_function, make, write_module
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments
@@ -23,12 +29,6 @@ from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
 from gridloom.flow.system.launch_calls import LaunchSite, insert_launches, lead_through_end
 from gridloom.flow.system.plan import SystemPlan, left_over
 from gridloom.flow.system.trip_counts import trip_count
-from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.llvm.driver import find_compiler, run_compiler
-from gridloom.frontend.llvm.ir import Function, Instruction
-from gridloom.frontend.llvm.layout import DataLayout
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.llvm.writer import copy_function, make, write_module
 from gridloom.hardware.programs import run_program
 from gridloom.hardware.system.header import header_text, software_text
 

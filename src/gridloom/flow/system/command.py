@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.ir import IrModule
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.loops.source_name import split
 from gridloom.errors import OptionError, SimulationError
 from gridloom.flow.functions.compile import Compiled, CompileOptions
 from gridloom.flow.functions.data import read_arguments
@@ -14,10 +18,6 @@ from gridloom.flow.system.build import array_sources, core_sources, launchable, 
 from gridloom.flow.system.compile import compile_for_system, core_ir
 from gridloom.flow.system.plan import SystemPlan, plan_launches
 from gridloom.flow.system.run import SystemRun, ending, run_function_on_system, system_run
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.ir import IrModule
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.loops.source_name import split
 from gridloom.hardware.system.header import software_text
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
 from gridloom.hardware.system.top import system_files

@@ -9,6 +9,12 @@ from types import MappingProxyType
 from typing import Final, Unpack
 
 from gridloom.archs.model import Arch
+from gridloom.compiler.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
+from gridloom.compiler.c.function.signature import read_signature
+from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.reader import read_module
+from gridloom.compiler.passes.jam_nest import INNER, OUTER, jam_nests
+from gridloom.compiler.passes.scan import SCAN, TRY, insert_scans
 from gridloom.errors import OptionError
 from gridloom.flow.functions.compile import (
     LEFT_OVER,
@@ -21,12 +27,6 @@ from gridloom.flow.functions.compile import (
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
 from gridloom.flow.system.plan import launched_singly
 from gridloom.flow.system.streams import compile_streams
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
-from gridloom.frontend.c.function.signature import read_signature
-from gridloom.frontend.llvm.driver import compile_to_ir
-from gridloom.frontend.llvm.reader import read_module
-from gridloom.frontend.passes.jam_nest import INNER, OUTER, jam_nests
-from gridloom.frontend.passes.scan import SCAN, TRY, insert_scans
 
 #: What becomes of short inner loops with a constant number of iterations.
 UNROLL: Final = ("auto", "short", "none")

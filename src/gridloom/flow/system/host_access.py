@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gridloom.frontend.llvm.ir import Function, Global, GlobalAddress, Instruction, IrParameter, Value
+from gridloom.compiler.ir.ir import Function, Global, GlobalAddress, Instruction, IrParameter, Value
 
 _ON_NUMBERS: Final = (
     "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume", "llvm.fsh",

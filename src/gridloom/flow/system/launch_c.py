@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gridloom.compiler.c.arrays import CArray
+from gridloom.compiler.c.c_loop import CLoop
+from gridloom.compiler.c.function.program import LoopPlan
+from gridloom.compiler.loops.operations import Const, LiveIn, LoopOperation
+from gridloom.compiler.passes.scan import SCAN
 from gridloom.errors import SourceError
 from gridloom.flow.functions.launching.launches import FIRST_PIECE, LAST_PIECE
 from gridloom.flow.system.host_access import HostAccess
 from gridloom.flow.system.streams import fixed_stride
-from gridloom.frontend.c.arrays import CArray
-from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.loops.operations import Const, LiveIn, LoopOperation
-from gridloom.frontend.passes.scan import SCAN
 from gridloom.hardware.system.image import Image
 
 #: Operations of a prologue as C on 32-bit words.

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gridloom.compiler.analysis.evolution import bits_of
+from gridloom.compiler.c.function.program import LoopPlan
+from gridloom.compiler.ir.ir import Constant, Function, Global, Instruction, IrParameter, Value
+from gridloom.compiler.ir.writer import Builder, add_way, gather_entry, make, phis_of, readers_behind, way_from
 from gridloom.errors import SourceError
 from gridloom.flow.system.streams import fixed_stride
 from gridloom.flow.system.trip_counts import TripCount
-from gridloom.frontend.analysis.evolution import bits_of
-from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.llvm.ir import Constant, Function, Global, Instruction, IrParameter, Value
-from gridloom.frontend.llvm.writer import Builder, add_way, gather_entry, make, phis_of, readers_behind, way_from
 
 #: The words that the driver reads of the last launch.
 _OUT: Final = Global("gl_out", "[0 x i32]", "", False)

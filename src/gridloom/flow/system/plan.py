@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from gridloom.compiler.c.function.program import LoopPlan
+from gridloom.compiler.ir.ir import BasicBlock, Function, Instruction
 from gridloom.errors import GridloomError, MappingError
 from gridloom.flow.functions.compile import LEFT_OVER, Compiled, CompiledLoop, finish_function
 from gridloom.flow.functions.data import Arguments
@@ -20,8 +22,6 @@ from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, saved_c
 from gridloom.flow.functions.run import LIMIT, _values, _words
 from gridloom.flow.system.host_access import HostAccess, host_access, roots
 from gridloom.flow.system.launch_c import LaunchedLoop
-from gridloom.frontend.c.function.program import LoopPlan
-from gridloom.frontend.llvm.ir import BasicBlock, Function, Instruction
 from gridloom.hardware.bitstream.encode import fit_parameters
 from gridloom.hardware.parameters import HardwareParameters
 from gridloom.hardware.rtl.structure import Hardware

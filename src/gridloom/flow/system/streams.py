@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Unpack
 
 from gridloom.archs.model import Arch
+from gridloom.compiler.analysis.evolution import Evolution
+from gridloom.compiler.c.function.program import FunctionProgram, LoopPlan
+from gridloom.compiler.c.function.signature import Signature
+from gridloom.compiler.c.translate import translate
+from gridloom.compiler.ir.ir import Instruction, IrModule
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import (
     Compiled,
@@ -17,11 +22,6 @@ from gridloom.flow.functions.compile import (
     mapping_request,
 )
 from gridloom.flow.request import Request
-from gridloom.frontend.analysis.evolution import Evolution
-from gridloom.frontend.c.function.program import FunctionProgram, LoopPlan
-from gridloom.frontend.c.function.signature import Signature
-from gridloom.frontend.c.translate import translate
-from gridloom.frontend.llvm.ir import Instruction, IrModule
 
 
 def fixed_stride(plan: LoopPlan, access: Instruction) -> int | None:

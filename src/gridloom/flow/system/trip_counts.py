@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gridloom.compiler.c.function.program import LoopPlan, entrance
+from gridloom.compiler.c.region import leaves_early
+from gridloom.compiler.ir.ir import BasicBlock, Constant, Function, Instruction, IrParameter, Value
+from gridloom.compiler.ir.writer import Builder, operand_text, write_function
 from gridloom.errors import SourceError
-from gridloom.frontend.c.function.program import LoopPlan, entrance
-from gridloom.frontend.c.region import leaves_early
-from gridloom.frontend.llvm.ir import BasicBlock, Constant, Function, Instruction, IrParameter, Value
-from gridloom.frontend.llvm.writer import Builder, operand_text, write_function
 
 #: Instructions that a count must not depend on.
 _WORK: Final = ("load", "call", "alloca", "fcmp", "extractvalue")

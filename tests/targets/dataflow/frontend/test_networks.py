@@ -8,9 +8,9 @@ from math import prod
 import pytest
 
 from gridloom import registry
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.targets.dataflow.program.costs import contraction, flops, total_flops
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from gridloom import registry
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SourceError
-from gridloom.frontend.source import load_source
 from gridloom.targets.dataflow.lowering.lower import lower
 from gridloom.targets.dataflow.program.costs import flops, total_flops
 

@@ -12,8 +12,8 @@ from tests.plain_arrays import shared_in_time
 from tests.search.conftest import proved_right, random_dag
 
 from gridloom.archs.spec import build
+from gridloom.compiler.source import load_source
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg, DfgBuilder, Edge
-from gridloom.frontend.source import load_source
 from gridloom.mapping import Failure, Mapping
 from gridloom.mapping.mii import mii
 from gridloom.search.budget import Budget

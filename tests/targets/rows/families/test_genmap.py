@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.frontend.conftest import broken
+from tests.compiler.conftest import broken
 
 from gridloom.archs import Arch, Kind, build, check_arch
 from gridloom.errors import ArchError

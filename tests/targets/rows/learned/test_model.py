@@ -13,10 +13,10 @@ from tests.plain_arrays import static_grid
 from tests.search.conftest import butterflies
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.flow.options import configure, parse_settings
-from gridloom.frontend.source import load_source
 from gridloom.learn import weights
 from gridloom.partition.width_estimate import bound_estimate
 from gridloom.run.work import WorkFolder

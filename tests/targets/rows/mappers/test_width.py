@@ -13,9 +13,9 @@ from tests.search.conftest import butterflies, proved_right
 
 from gridloom.archs.model import Arch, Kind
 from gridloom.archs.spec import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget

@@ -10,8 +10,8 @@ import pytest
 from tests.search.conftest import proved_right
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.learn.weights import load, save, weights_path
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget

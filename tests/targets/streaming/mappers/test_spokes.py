@@ -10,9 +10,9 @@ from tests.plain_arrays import shared_in_time
 from tests.search.conftest import proved_right, random_dag
 
 from gridloom.archs import Arch, build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder, Edge
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.sim import simulate

@@ -9,10 +9,10 @@ import pytest
 from tests.plain_arrays import static_grid
 
 from gridloom.archs import Arch, build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import DfgBuilder
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.request import Request
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure
 from gridloom.targets.streaming.program.model import Channel
 from gridloom.targets.streaming.program.run import (

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from gridloom.compiler.c.function.signature import FunctionParameter, Signature
 from gridloom.errors import OptionError
 from gridloom.flow.bench.suite import Suite
-from gridloom.frontend.c.function.signature import FunctionParameter, Signature
 
 
 @dataclass(frozen=True, slots=True)

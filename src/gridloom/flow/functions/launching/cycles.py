@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gridloom.compiler.ir.ir import BasicBlock, Instruction
 from gridloom.flow.functions.launching.configurations import Loads
 from gridloom.flow.functions.launching.launches import pieces_for
 from gridloom.flow.functions.launching.schedule import NEVER, LaunchRow, LaunchSchedule
-from gridloom.frontend.llvm.ir import BasicBlock, Instruction
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.compile import CompiledLoop

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from gridloom.compiler.c.function.memory import Memory
 from gridloom.errors import SimulationError
 from gridloom.flow.functions.compile import Compiled, CompiledLoop
 from gridloom.flow.functions.launching.cycles import exchanged_transfer, host_cycles, transfer
@@ -28,7 +29,6 @@ from gridloom.flow.functions.launching.launches import (
     word_of,
 )
 from gridloom.flow.functions.launching.schedule import LaunchRow, LoopCost
-from gridloom.frontend.c.function.memory import Memory
 from gridloom.sim.windows import run_on_memory
 
 _WORD = 1 << 32

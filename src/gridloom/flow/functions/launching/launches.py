@@ -13,17 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from gridloom.compiler.c.arrays import CArray
+from gridloom.compiler.c.c_loop import CLoop
+from gridloom.compiler.c.function.exits import ExitLoop
+from gridloom.compiler.c.function.memory import Memory, MemoryObject
+from gridloom.compiler.c.function.program import LoopPlan, entrance
+from gridloom.compiler.c.nest.interchange import TURN
+from gridloom.compiler.c.region import leaves_early
+from gridloom.compiler.ir.ir import IrParameter, Value
+from gridloom.compiler.loops.prologue import prologue_values
 from gridloom.dfg.interpreter import Stimulus
 from gridloom.errors import SimulationError
-from gridloom.frontend.c.arrays import CArray
-from gridloom.frontend.c.c_loop import CLoop
-from gridloom.frontend.c.function.exits import ExitLoop
-from gridloom.frontend.c.function.memory import Memory, MemoryObject
-from gridloom.frontend.c.function.program import LoopPlan, entrance
-from gridloom.frontend.c.nest.interchange import TURN
-from gridloom.frontend.c.region import leaves_early
-from gridloom.frontend.llvm.ir import IrParameter, Value
-from gridloom.frontend.loops.prologue import prologue_values
 from gridloom.sim.kernel import Words
 from gridloom.sim.windows import ArrayWindow, WindowRun
 
@@ -150,7 +150,7 @@ class Launch:
 
     binding: Binding
     liveins: dict[str, int]
-    #: What later pieces need besides (see :attr:`~gridloom.frontend.c.function.program.LoopPlan.needed`).
+    #: What later pieces need besides (see :attr:`~gridloom.compiler.c.function.program.LoopPlan.needed`).
     needed: Sequence[Any]
     before: Words | None
     counts: list[int]

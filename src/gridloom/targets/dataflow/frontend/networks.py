@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gridloom.frontend.parameters import KernelParameter, Parameters, Rule, check_settings, choice, number, spec
+from gridloom.compiler.parameters import KernelParameter, Parameters, Rule, check_settings, choice, number, spec
 from gridloom.targets.dataflow.frontend.backward import with_backward
 from gridloom.targets.dataflow.frontend.graph import TensorBuilder
 from gridloom.targets.dataflow.program.model import TensorProgram

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from gridloom.compiler.loops.source_name import SourceName, split
+from gridloom.compiler.python.module_file import execute
 from gridloom.errors import MissingExtra, SourceError, install_hint
-from gridloom.frontend.loops.source_name import SourceName, split
-from gridloom.frontend.python.module_file import execute
 from gridloom.targets.dataflow.frontend.graph import Shape
 
 # The hook for Python files that import torch asks one module for both.

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from gridloom import registry
 from gridloom.archs.model import Arch
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError
-from gridloom.frontend.source import load_source
 from gridloom.mapping.mii import mii
 from gridloom.mapping.model import Mapping
 from gridloom.run import Job, ask, canonical_json

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Final, Literal
 
 from gridloom.archs.spec import build
-from gridloom.frontend.source import load_source
+from gridloom.compiler.source import load_source
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
 from gridloom.yaml_text import parse_yaml

@@ -18,8 +18,8 @@ import numpy as np
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
-from gridloom.frontend.source import load_source
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.learned.published.boards import BoardOptions
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem

@@ -27,13 +27,13 @@ from typing import Any, Final, get_args
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build_spec
+from gridloom.compiler.loops.source_name import check_saved_sources
+from gridloom.compiler.loops.spec import Memory
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.flow.inputs import ArchLike, memory_of, prepare, read_arch, read_source
 from gridloom.flow.request import Request
 from gridloom.flow.run import map_graph
-from gridloom.frontend.loops.source_name import check_saved_sources
-from gridloom.frontend.loops.spec import Memory
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.targets.streaming.machine.together import ProgramVerdict, simulate_program
 from gridloom.targets.streaming.program.model import Channel, ChannelKind, Flow, Program, check_channels

@@ -14,9 +14,9 @@ from tests.search.conftest import random_dag
 
 from gridloom import registry
 from gridloom.archs.spec import build
+from gridloom.compiler.placement import loads_vpr
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import OptionError
-from gridloom.frontend.placement import loads_vpr
 from gridloom.targets.grid.export.vpr.architecture import architecture
 from gridloom.targets.grid.export.vpr.netlist import netlist, placement
 

@@ -7,8 +7,8 @@ import pytest
 from tests.search.conftest import proved_right
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg
-from gridloom.frontend.source import load_source
 from gridloom.mapping import Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.solver import ExactConfig

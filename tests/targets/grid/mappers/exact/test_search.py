@@ -9,9 +9,9 @@ import pytest
 from tests.search.conftest import proved_right, random_dag
 
 from gridloom.archs import Arch, build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.flow import Request, run
-from gridloom.frontend.source import load_source
 from gridloom.mapping import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.solver import ExactConfig

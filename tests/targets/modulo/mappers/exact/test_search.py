@@ -10,10 +10,10 @@ from tests.random_cases import loop_graph
 from tests.search.conftest import counter, far, proved_right
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg, DfgBuilder
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.flow import Request, run
-from gridloom.frontend.source import load_source
 from gridloom.mapping import Failure, Mapping
 from gridloom.mapping.json_format import dumps
 from gridloom.mapping.mii import mii

@@ -11,9 +11,9 @@ from tests.plain_arrays import static_grid
 from tests.random_cases import loop_graph
 
 from gridloom.archs import Arch, build
+from gridloom.compiler.source import load_source
 from gridloom.dfg import Dfg, DfgBuilder, Edge
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.mapping import Failure, Mapping, json_format
 from gridloom.mapping.mii import mii
 from gridloom.search.budget import Budget

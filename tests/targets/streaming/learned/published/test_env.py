@@ -11,9 +11,9 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from gridloom.compiler.source import load_source  # noqa: E402
 from gridloom.dfg.model import Dfg  # noqa: E402
 from gridloom.errors import OptionError  # noqa: E402
-from gridloom.frontend.source import load_source  # noqa: E402
 from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions  # noqa: E402
 from gridloom.targets.streaming.learned.published.env import StreamingEnv, StreamingVectorEnv, make_problem  # noqa: E402
 from gridloom.targets.streaming.learned.published.kernel import COMPLETE, RUNNING, STUCK  # noqa: E402

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridloom.archs import build
-from gridloom.frontend.source import load_source
+from gridloom.compiler.source import load_source
 from gridloom.search.budget import Budget
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.learned.guided import GuidedSearch, GuidedSettings, slot_player

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gridloom.archs import build  # noqa: E402
-from gridloom.frontend.source import load_source  # noqa: E402
+from gridloom.compiler.source import load_source  # noqa: E402
 from gridloom.targets.streaming.fuse import fuse  # noqa: E402
 from gridloom.targets.streaming.learned.guided import GuidedSettings, slot_player  # noqa: E402
 from gridloom.targets.streaming.learned.slots.policy import (  # noqa: E402

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("ortools")
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
-from gridloom.frontend.source import load_source
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget
 from gridloom.search.solver import ExactConfig

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gridloom.archs import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
-from gridloom.frontend.source import load_source
 from gridloom.search.budget import Budget
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.mappers.exact.reach import fewest_cycles, has_matching, paths_of

@@ -6,7 +6,7 @@ so that a loop-carried edge is a wire like any other.
 What VPR has to know about a node is which tiles may hold it. Nodes that need the same op classes of their tile are one
 *kind*, and have one model in the netlist; a tile takes the kinds whose classes it has. Names in VPR's files have no
 spaces or brackets; a graph with other names cannot be written. ``placement`` writes a ``.place`` file, for VPR to route
-or to begin from; ``frontend/placement.py`` reads it back.
+or to begin from; ``compiler/placement.py`` reads it back.
 """
 
 from __future__ import annotations

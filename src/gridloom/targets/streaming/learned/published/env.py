@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.archs.spec import build
+from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.frontend.source import load_source
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.learned.published.boards import BoardBatch, BoardOptions, observation
 from gridloom.targets.streaming.learned.published.kernel import COMPLETE, RUNNING

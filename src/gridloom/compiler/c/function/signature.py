@@ -1,0 +1,190 @@
+"""What a C function takes and returns, as its source says it: names, element types, row lengths, signs.
+
+LLVM's own types have no signs and its pointers no elements, so the file is compiled once more without optimisation and
+with debug information, in which the types of the source stand. Nothing else of that compilation is used.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from gridloom.compiler.ir.driver import (
+    MAX_IR_BYTES,
+    MAX_MEMORY,
+    SEMANTICS,
+    TIME_LIMIT,
+    CompilerLimits,
+    find_compiler,
+    run_compiler,
+)
+from gridloom.compiler.ir.reader import with_letters
+from gridloom.errors import SourceError
+
+_FLAGS: Final = ("-O0", "-g", "-S", "-emit-llvm", "-fno-discard-value-names", "-w")
+_DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
+_ENCODINGS: Final = {
+    "DW_ATE_signed": "i", "DW_ATE_signed_char": "i", "DW_ATE_unsigned": "u", "DW_ATE_unsigned_char": "u",
+    "DW_ATE_boolean": "u", "DW_ATE_float": "f",
+}  # fmt: skip
+_QUALIFIERS: Final = (
+    "DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_atomic_type",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CType:
+    """A type of the source as far as data need it.
+
+    ``scalar`` is NumPy's name of a number (``int16``), of the elements where ``pointer`` is set; "" for structs and
+    others. ``rows`` are the lengths of the dimensions after the first, of ``int a[][8]``: (8,).
+    """
+
+    text: str
+    scalar: str = ""
+    pointer: bool = False
+    #: The function writes through no pointer to const.
+    constant: bool = False
+    rows: tuple[int, ...] = ()
+    #: Bytes of the value, or of what the pointer leads to.
+    bytes: int = 0
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The data type of the number or of the elements; bytes where the source's type is no number."""
+        return np.dtype(self.scalar or "uint8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionParameter:
+    """A parameter of the function."""
+
+    name: str
+    type: CType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """A function as C declares it. ``result`` is None for void."""
+
+    name: str
+    parameters: tuple[FunctionParameter, ...]
+    result: CType | None
+    #: Variables of the file that are no constants: name -> their type (of the elements, for arrays).
+    variables: dict[str, CType]
+
+
+def read_signature(path: Path, function: str) -> Signature:
+    """The signature of a function of a C file; SourceError where the file has none of that name. Runs clang once."""
+    return parse_signature(_debug_ir(path), function, str(path))
+
+
+def _debug_ir(path: Path) -> str:
+    """The file's IR with debug information."""
+    compiler = find_compiler()
+    with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
+        output = Path(folder) / "types.ll"
+        words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(path.resolve())]
+        run_compiler(words, Path(folder), path, TIME_LIMIT, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
+        return with_letters(output.read_text(encoding="utf-8", errors="replace")) if output.is_file() else ""
+
+
+def parse_signature(text: str, function: str, where: str) -> Signature:
+    """The signature that debug information gives a function."""
+    types = _Types({int(m[1]): m[2] for m in _DEFINITION.finditer(text)})
+    program = next(
+        (number for number, body in types.records.items() if body.startswith("!DISubprogram(")
+         and f'name: "{function}",' in body and "DISPFlagDefinition" in body), None,
+    )  # fmt: skip
+    if program is None:
+        names = re.findall(r'!DISubprogram\(name: "([^"]*)".*DISPFlagDefinition', text)
+        known = ", ".join(dict.fromkeys(names)) or "none"
+        raise SourceError(f"has no function {function!r}; it has: {known}", where=where)
+    kinds = types.members(types.field(program, "type"), "types")
+    result = types.read(kinds[0]) if kinds and kinds[0] is not None else None
+    found: dict[int, FunctionParameter] = {}
+    for body in types.records.values():
+        if body.startswith("!DILocalVariable(") and f"scope: !{program}," in body and "arg:" in body:
+            position = int(re.search(r"arg: (\d+)", body)[1])  # type: ignore[index]
+            name = re.search(r'name: "([^"]*)"', body)
+            kind = re.search(r"type: !(\d+)", body)
+            found[position] = FunctionParameter(name=name[1] if name else f"arg{position}",
+                                        type=types.read(int(kind[1]) if kind else None))  # fmt: skip
+    parameters = tuple(found[k] for k in sorted(found))
+    return Signature(name=function, parameters=parameters, result=result, variables=types.variables())
+
+
+class _Types:
+    """The records of debug information, by number."""
+
+    def __init__(self, records: dict[int, str]) -> None:
+        self.records = records
+
+    def field(self, number: int | None, name: str) -> int | None:
+        """The record that a field of a record names."""
+        match = re.search(rf"\b{name}: !(\d+)", self.records.get(number, "") if number is not None else "")
+        return int(match[1]) if match else None
+
+    def members(self, number: int | None, name: str) -> list[int | None]:
+        """The records of a list that a field names; None for ``null``."""
+        listed = self.records.get(self.field(number, name) or -1, "")
+        return [int(m[1]) if m[1] else None for m in re.finditer(r"!(\d+)|\bnull\b", listed)]
+
+    def tag(self, number: int | None) -> str:
+        match = re.search(r"tag: (\w+)", self.records.get(number, "") if number is not None else "")
+        return match[1] if match else ""
+
+    def read(self, number: int | None) -> CType:
+        """The type of a record."""
+        body = self.records.get(number, "") if number is not None else ""
+        tag = self.tag(number)
+        if tag in _QUALIFIERS:
+            inner = self.read(self.field(number, "baseType"))
+            name = re.search(r'name: "([^"]*)"', body)
+            text = name[1] if name and tag == "DW_TAG_typedef" and not inner.pointer else inner.text
+            return _changed(inner, text=text, constant=inner.constant or tag == "DW_TAG_const_type")
+        if tag == "DW_TAG_pointer_type":
+            inner = self.read(self.field(number, "baseType"))
+            if inner.pointer:
+                return CType(text=f"{inner.text}*", pointer=True, bytes=4)
+            return _changed(inner, text=f"{inner.text} *", pointer=True)
+        if tag == "DW_TAG_array_type":
+            inner = self.read(self.field(number, "baseType"))
+            counts = [int(re.search(r"count: (-?\d+)", self.records.get(m or -1, "")).group(1))  # type: ignore[union-attr]
+                      if "count: " in self.records.get(m or -1, "") and "count: !" not in self.records.get(m or -1, "")
+                      else 0 for m in self.members(number, "elements")]  # fmt: skip
+            total = inner.bytes
+            for count in counts:
+                total *= max(count, 0)
+            return _changed(inner, rows=(*counts, *inner.rows), bytes=total)
+        if tag == "DW_TAG_enumeration_type":
+            return CType(text="enum", scalar="uint32", bytes=4)
+        size = re.search(r"size: (\d+)", body)
+        bytes_ = int(size[1]) // 8 if size else 0
+        encoding = re.search(r"encoding: (\w+)", body)
+        name = re.search(r'name: "([^"]*)"', body)
+        kind = _ENCODINGS.get(encoding[1]) if encoding else None
+        scalar = np.dtype(f"{kind}{bytes_}").name if kind and bytes_ in (1, 2, 4, 8) else ""
+        struct = f"struct {name[1]}" if name and not scalar else "struct"
+        return CType(text=name[1] if name and scalar else struct, scalar=scalar, bytes=bytes_)
+
+    def variables(self) -> dict[str, CType]:
+        """The file's variables by name."""
+        found = {}
+        for body in self.records.values():
+            name = re.search(r'name: "([^"]*)"', body)
+            kind = re.search(r"type: !(\d+)", body)
+            if body.startswith("!DIGlobalVariable(") and name and kind and "isDefinition: true" in body:
+                found[name[1]] = self.read(int(kind[1]))
+        return found
+
+
+def _changed(kind: CType, **changes: object) -> CType:
+    from dataclasses import replace
+
+    return replace(kind, **changes)  # type: ignore[arg-type]

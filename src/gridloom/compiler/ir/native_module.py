@@ -1,0 +1,162 @@
+"""A C file as a module of LLVM IR that may run on this machine, checked as the very text that is compiled.
+
+The file is preprocessed for the front end's target, so that what runs is what was read: no other branch of an
+``#ifdef``, no other header. clang compiles that text for 32-bit x86, where ``long`` and pointers have 32 bits, too. The
+module must consist of functions and data alone: assembly, constructors, aliases, sections and thread-local variables
+are refused wherever they stand. What the entry does not reach is removed, and what is then still declared without a
+body must be a function that is known.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gridloom.compiler.ir.driver import (
+    MAX_IR_BYTES,
+    MAX_MEMORY,
+    SEMANTICS,
+    TIME_LIMIT,
+    CompilerLimits,
+    find_compiler,
+    preprocess,
+    run_compiler,
+)
+from gridloom.errors import SourceError
+from gridloom.text_file import shown
+
+#: The name of the entry in the module.
+ENTRY: Final = "gridloom_entry"
+TARGET: Final = ("--target=i386-linux-musl", "-malign-double")
+
+# Unoptimised, so that every variable of the file is still there, and without clang's mark against optimising later.
+_FLAGS: Final = ("-O1", "-Xclang", "-disable-llvm-passes", "-x", "cpp-output", "-S", "-emit-llvm", "-w",
+                 "-fno-stack-protector", "-fno-builtin", "-fno-asynchronous-unwind-tables")  # fmt: skip
+# A directive that macros put together would be followed in the second reading.
+_DIRECTIVE: Final = re.compile(
+    rb"^[ \t\v\f]*+(?:#|%:|\?\?=)(?![ \t]*+\d)[ \t\v\f]*+(\w*+)[ \t\v\f]*+(\w*+)[^\n]*+", re.M
+)
+#: Pragmas that look at files; what others do shows in the module.
+_PRAGMAS: Final = frozenset({b"dependency", b"include_alias", b"import", b"module", b"include"})
+_QUOTED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+# Lists of what the compiler has to keep; they have a section, which no program has.
+_KEPT: Final = re.compile(r"^@llvm\.(?:compiler\.)?used = .*$", re.M)
+#: What a printed module may not have outside of quoted text and names, and what it is called in the message.
+_REFUSED: Final = (
+    (re.compile(r"^module asm\b", re.M), "assembly"),
+    (re.compile(r"(?<![@%\w.$-])(?:callbr|asm)\b"), "assembly"),
+    (re.compile(r"^@llvm\.global_[cd]tors\b", re.M), "a constructor or destructor"),
+    (re.compile(r"^@.*(?<![@%\w.$-])ifunc\b", re.M), "an ifunc"),
+    (re.compile(r"^@.*(?<![@%\w.$-])alias\b", re.M), "an alias"),
+    (re.compile(r'^(?:@|define\b|declare\b).*(?<![@%\w.$-])(?:section|partition) ""', re.M), "a section of its own"),
+    (re.compile(r"^define\b.*(?<![@%\w.$-])(?:personality|prefix|prologue)\b", re.M), "code before a function"),
+    (re.compile(r"^@.*(?<![@%\w.$-])thread_local\b", re.M), "a thread-local variable"),
+    (re.compile(r"^attributes .*\bnaked\b", re.M), "a naked function"),
+    (re.compile(r"^!llvm\.(?:linker\.options|dependent-libraries)\b", re.M), "words for the linker"),
+    (re.compile(r"\baddrspace\((?!0\))"), "a pointer to another address space"),
+)  # fmt: skip
+#: Intrinsics that clang writes at once and the host never sees.
+_INTRINSICS: Final = (
+    "llvm.va_", "llvm.stacksave", "llvm.stackrestore", "llvm.trap", "llvm.ubsantrap", "llvm.expect", "llvm.objectsize",
+    "llvm.fmuladd", "llvm.is.fpclass", "llvm.is.constant", "llvm.load.relative", "llvm.memcpy.inline",
+)  # fmt: skip
+
+
+def native_module(
+    path: Path, entry: str, variables: Sequence[str], known: Callable[[str], bool], time_limit: float = TIME_LIMIT
+) -> str:
+    """The IR of a function of a C file and of what it reaches, ready to be compiled for 32-bit x86.
+
+    The function is called ``gridloom_entry`` there and the variables ``gridloom_variable_0`` and on; everything else
+    is local. ``known`` tells which functions without a body may be called. SourceError says what is refused. Runs
+    clang twice.
+    """
+    with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
+        unit = preprocess(path, Path(folder), time_limit)
+        text = Path(folder) / "unit.i"
+        unit.rename(text)
+        _check_unit(text.read_bytes(), path)
+        output = Path(folder) / "unit.ll"
+        words = [*find_compiler().clang, *TARGET, *SEMANTICS, *_FLAGS, "-o", str(output), str(text)]
+        message = run_compiler(words, Path(folder), path, time_limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
+        if not output.is_file():
+            raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
+        printed = output.read_text(encoding="utf-8", errors="replace")
+    return _reduced(printed, path, entry, variables, known)
+
+
+def _check_unit(text: bytes, path: Path) -> None:
+    """Raise SourceError for a directive in preprocessed text, and for a pragma that is not known to be harmless."""
+    for match in _DIRECTIVE.finditer(text):
+        if match[1] == b"ident" or (match[1] == b"pragma" and _PRAGMAS.isdisjoint(match[0].split())):
+            continue
+        words = shown(match[0].decode("utf-8", errors="replace").strip())
+        raise SourceError(f"{words} is not taken in code that runs on this machine", where=str(path))
+
+
+def check_module(printed: str, path: Path) -> None:
+    """Raise SourceError where a printed module has anything but functions and data."""
+    if re.search(r'[@%]"\\01', printed):
+        raise SourceError("has a name that is not its own (asm label); it is not run on this machine", where=str(path))
+    plain = _KEPT.sub("", _QUOTED.sub('""', printed))
+    for pattern, what in _REFUSED:
+        if pattern.search(plain):
+            raise SourceError(f"has {what}; it is not run on this machine", where=str(path))
+
+
+def _reduced(
+    printed: str, path: Path, entry: str, variables: Sequence[str], known: Callable[[str], bool]
+) -> str:  # fmt: skip
+    """The module with the entry and what it reaches, checked before and after."""
+    import llvmlite.binding as llvm
+
+    try:
+        module = llvm.parse_assembly(printed)
+    except RuntimeError as error:
+        raise SourceError(f"llvmlite does not read clang's IR: {str(error)[:200]}", where=str(path)) from None
+    # What LLVM itself prints is judged, and it is what is compiled.
+    check_module(str(module), path)
+    kept = {name: f"gridloom_variable_{k}" for k, name in enumerate(variables)}
+    for value in [*module.functions, *module.global_variables]:
+        if value.name.startswith("gridloom_"):
+            value.name = f"user_{value.name}"
+    for value in [*module.functions, *module.global_variables]:
+        if value.is_declaration or value.name.startswith("llvm."):
+            continue
+        target = ENTRY if value.is_function and value.name == entry else kept.get(value.name, "")
+        value.linkage = "external" if target else "internal"
+        if target:
+            value.name = target
+    _remove_unreached(llvm, module)
+    _check_calls(module, path, entry, known)
+    text = str(module)
+    check_module(text, path)
+    return text
+
+
+def _remove_unreached(llvm: Any, module: Any) -> None:
+    """Remove functions and variables that nothing external refers to."""
+    llvm.initialize_native_target()
+    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_dead_prototype_pass()
+    passes.run(module, builder)
+
+
+def _check_calls(module: Any, path: Path, entry: str, known: Callable[[str], bool]) -> None:
+    """Raise SourceError where the entry is missing, or where something is called that is not known."""
+    names = {function.name for function in module.functions if not function.is_declaration}
+    if ENTRY not in names:
+        raise SourceError(f"has no function {entry!r} for this machine", where=str(path))
+    for value in [*module.functions, *module.global_variables]:
+        if value.is_declaration and not (known(value.name) or value.name.startswith(_INTRINSICS)):
+            what = "calls" if value.is_function else "uses"
+            raise SourceError(
+                f"{what} {shown(value.name)}, which is none of the library functions that run on this machine",
+                where=str(path),
+            )

@@ -1,3 +1,0 @@
-"""Front ends: what turns a source into a Dfg; :func:`gridloom.frontend.source.load_source` finds the right one."""
-
-from __future__ import annotations

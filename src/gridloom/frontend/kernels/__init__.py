@@ -1,8 +1,0 @@
-"""Built-in kernels: parametric graphs with real semantics, each with a reference written without the op table."""
-
-from __future__ import annotations
-
-from gridloom.frontend.kernels.base import Kernel, KernelValues, from_spec, placed_nodes, result_streams
-from gridloom.frontend.parameters import KernelParameter
-
-__all__ = ["Kernel", "KernelParameter", "KernelValues", "from_spec", "placed_nodes", "result_streams"]
