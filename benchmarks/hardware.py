@@ -23,6 +23,11 @@ FPGA = (
     f"streaming-engine:8,level=strict --set ops={EIGHT}", f"torus:4x4 --set ops={EIGHT}+load+store",
     "vpcma:4x6 --set ops=add+sub+mult+and+or+xor+sl+sr",
 )  # fmt: skip
+CELLS = (
+    "core:vexriscv", f"mesh:2x2,fifo=2 --set width=16 --set ops={SEVEN}", f"mesh:4x4 --set ops={EIGHT}",
+    f"chess:4x4 --set width=16 --set ops={EIGHT}", f"torus:4x4 --set ops={EIGHT}+load+store",
+    "vpcma:4x6 --set ops=add+sub+mult+and+or+xor+sl+sr",
+)  # fmt: skip
 #: Array, cycles of every op, bits of a word: the data of the clock model of ``gridloom explore``. Arrays of 2 x 2
 #: tiles are meshes or tori only, so that no array is in two families when a family is left out of the fit.
 CLOCKED = (
@@ -96,11 +101,23 @@ NAMES = {"threshold": "first_above"}
 
 def synthesise(asked: Row) -> Row:
     """Return LUTs, registers and clock of an array on an ECP5, by ``gridloom synth``."""
-    command = [sys.executable, "-m", "gridloom", "synth", *shlex.split(asked["array"]), "--target", "ecp5", "--json",
-               "--seed", str(asked["seed"])]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
-    found = json.loads(done.stdout)
+    found = _synth(asked["array"], "--target", "ecp5", "--seed", str(asked["seed"]))
     return {name: found[name] for name in ("luts", "ffs", "dsps", "brams", "fmax_mhz", "gops")}
+
+
+def synthesise_cells(asked: Row) -> Row:
+    """Return area, clock and power of an array or of the RISC-V core in standard cells, by ``gridloom synth``."""
+    found = _synth(asked["array"], "--target", asked["library"], "--time-limit", "1800")
+    names = ("cells", "mm2", "register_share", "macro_bits", "fmax_mhz", "power_mw")
+    return {name: found[name] for name in names} | {"gops": found.get("gops"), "pj_per_op": found.get("pj_per_op")}
+
+
+def _synth(array: str, *options: str) -> Row:
+    """What ``gridloom synth`` prints of an array with its own options."""
+    command = [sys.executable, "-m", "gridloom", "synth", *shlex.split(array), *options, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    found: Row = json.loads(done.stdout)
+    return found
 
 
 def place_array(asked: Row) -> Row:
@@ -192,6 +209,13 @@ CLAIMS = (
         name="speed/fpga", measures="LUTs, registers and clock of arrays on an ECP5",
         ask=lambda quick: questions(array=FPGA[:2] if quick else FPGA, seed=1), measure=synthesise,
         depends=("hardware",), minutes=25, needs=_TOOLS,
+    ),
+    Claim(
+        name="speed/cells",
+        measures="area, clock and power of arrays and of the RISC-V core in cells of 180 nm, without wires",
+        ask=lambda quick: questions(array=CELLS[:2] if quick else CELLS, library="osu018"), measure=synthesise_cells,
+        depends=("hardware",), minutes=10, quick_minutes=2,
+        needs=("yosys", "sta", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib", "pythondata_cpu_vexriscv"),
     ),
     Claim(
         name="speed/clock-model", measures="small arrays on an ECP5: the data of the clock model of `gridloom explore`",

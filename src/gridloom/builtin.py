@@ -261,7 +261,7 @@ TARGET: Final = Target(
         ),
         "synth": Command(
             "gridloom.cli.commands.synth_command:synth",
-            "Place an array on an FPGA: LUTs, clock, bitstream.",
+            "Synthesise an array: area and clock, on an FPGA or in cells.",
             "mesh:2x2,fifo=2 --target ecp5 --set width=16",
             "Hardware",
         ),

@@ -8,7 +8,7 @@ the same part are joined.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from gridloom.hardware.rtl.shapes import Unit
@@ -50,11 +50,21 @@ def critical_path(report: Mapping[str, Any], clock: str, hardware: Hardware) -> 
     """Return the longest path from register to register of a clock, from nextpnr's report; empty where it has none."""
     wanted = f"posedge {clock}"
     paths = [path["path"] for path in report["critical_paths"] if path["from"] == path["to"] == wanted]
+    return join_steps(
+        (place_of(piece["from"]["cell"], hardware), *_split(piece)) for piece in (paths[0] if paths else ())
+    )
+
+
+def _split(piece: Mapping[str, Any]) -> tuple[float, float]:
+    """The delay of a piece of a path in logic and in routing."""
+    delay = float(piece["delay"])
+    return (0.0, delay) if piece["type"] == "routing" else (delay, 0.0)
+
+
+def join_steps(pieces: Iterable[tuple[str, float, float]]) -> tuple[PathStep, ...]:
+    """Return the steps of a path from pieces of (place, logic, routing), neighbours of one place joined."""
     steps: list[PathStep] = []
-    for piece in paths[0] if paths else ():
-        place = place_of(piece["from"]["cell"], hardware)
-        delay = float(piece["delay"])
-        logic, routing = (0.0, delay) if piece["type"] == "routing" else (delay, 0.0)
+    for place, logic, routing in pieces:
         if steps and steps[-1].place == place:
             steps[-1] = PathStep(place, steps[-1].logic + logic, steps[-1].routing + routing)
         else:
