@@ -224,6 +224,7 @@ setattr -mod -unset keep_hierarchy *
 flatten
 splitnets -ports
 opt_clean -purge
+attrmap -remove src
 tee -q -o area.txt stat -liberty "{liberty}"
 write_json netlist.json
 delete t:{_MACRO}
