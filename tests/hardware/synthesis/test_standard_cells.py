@@ -15,10 +15,13 @@ from gridloom.hardware.rtl.structure import Hardware
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.synthesis import standard_cells
 from gridloom.hardware.synthesis.standard_cells import (
+    FANOUT,
     CellDesign,
     array_design,
+    buffer_nets,
     core_design,
     find_liberty,
+    read_cells,
     synthesise,
 )
 
@@ -28,8 +31,17 @@ LIBERTY = """library (tiny) {
     /* two inputs */
     area : 24;
     pin(A) { direction : input; }
+    pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "(!(A B))"; }
   }
-  cell ("DFFPOSX1") { ff (IQ, IQN) { clocked_on : "CLK"; } area : 96.0; }
+  cell ("DFFPOSX1") {
+    ff (IQ, IQN) { clocked_on : "CLK"; }
+    area : 96.0;
+    pin(Q) { direction : output; function : "IQ"; }
+  }
+  cell (INVX1) { area : 16; pin(A) { direction : input; } pin(Y) { direction : output; function : "(!A)"; } }
+  cell (BUFX2) { area : 24; pin(A) { direction : input; } pin(Y) { direction : output; function : "A"; timing() { } } }
+  cell (BUFX4) { area : 32; pin(A) { direction : input; } pin(Y) { direction : output; function : "(A)"; } }
 }
 """
 NETLIST = {"modules": {TOP: {"cells": {
@@ -55,12 +67,45 @@ Total                  2.0e-03   1.0e-03   5.0e-06   3.005e-03 100.0%
 
 def read(timing: str = TIMING, hardware: Hardware | None = None) -> standard_cells.CellResult:
     design = CellDesign(name="mesh:2x2", texts={}, top=TOP, hardware=hardware)
-    areas = {name: float(area) for name, area in standard_cells._CELL.findall(LIBERTY)}
-    return standard_cells._result(design, Path("tiny.lib"), areas, NETLIST, MEMORIES, timing, 0.1, (1.0, 0.5), ())
+    return standard_cells._result(
+        design, Path("tiny.lib"), read_cells(LIBERTY), NETLIST, MEMORIES, timing, 0.1, (1.0, 0.5), ()
+    )
 
 
-def test_areas_of_cells_are_read_from_a_liberty_file() -> None:
-    assert dict(standard_cells._CELL.findall(LIBERTY)) == {"NAND2X1": "24", "DFFPOSX1": "96.0"}
+def test_cells_and_buffers_are_read_from_a_liberty_file() -> None:
+    cells = read_cells(LIBERTY)
+    assert {name: cell.area for name, cell in cells.items()} == {
+        "NAND2X1": 24.0, "DFFPOSX1": 96.0, "INVX1": 16.0, "BUFX2": 24.0, "BUFX4": 32.0
+    }  # fmt: skip
+    assert {name: cell.buffer for name, cell in cells.items() if cell.buffer} == {
+        "BUFX2": ("A", "Y"), "BUFX4": ("A", "Y")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [16, 17, 256, 257, 1000])
+def test_no_net_drives_more_inputs_than_it_may(count: int) -> None:
+    def cell(kind: str, **wires: int) -> dict[str, object]:
+        directions = {port: "output" if port in "YQ" else "input" for port in wires}
+        return {"type": kind, "port_directions": directions, "connections": {p: [b] for p, b in wires.items()}}
+
+    cells = {r"$flatten\pe_0_0.$auto$1": cell("DFFPOSX1", CLK=1, D=3, Q=2)}
+    cells |= {f"$abc${k}": cell("NAND2X1", A=2, B=3, Y=10 + k) for k in range(count)}
+    module = {"ports": {"clk": {"bits": [1]}, "in": {"bits": [3]}}, "cells": dict(cells)}
+    buffer_nets(module, read_cells(LIBERTY))
+    fanout: dict[int, int] = {}
+    for placed in module["cells"].values():
+        for port, (bit,) in placed["connections"].items():
+            fanout[bit] = fanout.get(bit, 0) + (placed["port_directions"][port] == "input")
+    added = [name for name in module["cells"] if name not in cells]
+    assert max(f for bit, f in fanout.items() if bit not in (1, 3)) <= FANOUT
+    assert bool(added) == (count > FANOUT) and all(name.startswith(r"$flatten\pe_0_0.$buffer$") for name in added)
+
+    def source(bit: int) -> int:
+        """The net at the root of a tree of buffers."""
+        by = [c for c in module["cells"].values() if c["type"] == "BUFX4" and c["connections"]["Y"] == [bit]]
+        return source(by[0]["connections"]["A"][0]) if by else bit
+
+    assert {source(module["cells"][f"$abc${k}"]["connections"]["A"][0]) for k in range(count)} == {2}
 
 
 def test_area_is_the_sum_over_cells_and_belongs_to_parts_of_the_array() -> None:

@@ -6,7 +6,8 @@ the flat netlist from register to register and adds up its power. There is no pl
 capacitance of the gates that they drive and no delay, and the clock is ideal.
 
 Gates are chosen for delay. The script of ABC that Yosys uses by default first minimises area, which turns the adders
-of logarithmic depth into chains.
+of logarithmic depth into chains. ABC buffers the nets of a module; nets between modules get trees of buffers here, as
+placement would insert them.
 
 Memories of at least ``MACRO_BITS`` bits are macros of a memory compiler. They stay black boxes: paths end at them, and
 their bits are counted apart.
@@ -23,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gridloom.errors import MissingExtra, OptionError, SimulationError
 from gridloom.hardware.programs import run_program
@@ -71,7 +72,14 @@ match {_MACRO}
 endmatch
 """
 
-_CELL: Final = re.compile(r'\bcell\s*\(\s*"?(\w+)"?\s*\)\s*\{[^{}]*?(?:\{[^{}]*\}[^{}]*?)*?\barea\s*:\s*([\d.eE+-]+)')
+#: A net drives at most so many inputs.
+FANOUT: Final = 16
+
+_CELL: Final = re.compile(r'\bcell\s*\(\s*"?(\w+)"?\s*\)\s*\{')
+_PIN: Final = re.compile(r'\bpin\s*\(\s*"?(\w+)"?\s*\)\s*\{')
+_AREA: Final = re.compile(r"\barea\s*:\s*([\d.eE+-]+)")
+_OUTPUT: Final = re.compile(r"\bdirection\s*:\s*\"?output\b")
+_FUNCTION: Final = re.compile(r'\bfunction\s*:\s*"\s*\(?\s*(\w+)\s*\)?\s*"')
 _ROW: Final = re.compile(r"^\s*([\d.]+)\s+[\d.]+\s+[v^]\s+(\S.*)/\w+ \(\w+\)$", re.MULTILINE)
 _SLACK: Final = re.compile(r"^\s*(-?[\d.]+)\s+slack", re.MULTILINE)
 _POWER: Final = re.compile(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", re.MULTILINE)
@@ -91,6 +99,15 @@ class CellDesign:
     kept: tuple[str, ...] = ()
     #: The array that it is; None for other designs.
     hardware: Hardware | None = None
+
+
+class LibraryCell(NamedTuple):
+    """What is read of a cell of a liberty file."""
+
+    area: float
+    outputs: frozenset[str]
+    #: (input, output) of a buffer; None for other cells.
+    buffer: tuple[str, str] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +197,8 @@ def synthesise(
         raise MissingExtra(
             "OpenSTA is not installed; install the package 'opensta', for instance with apt-get install opensta"
         )
-    areas = {name: float(area) for name, area in _CELL.findall(read_text(liberty))}
-    if not areas:
+    cells = read_cells(read_text(liberty))
+    if not cells:
         raise OptionError("has no cell with an area; expected a liberty file", where=str(liberty))
     with tempfile.TemporaryDirectory(prefix="gridloom-cells-") as temporary:
         place = folder or Path(temporary)
@@ -190,15 +207,18 @@ def synthesise(
         progress(f"{design.name}: yosys maps the hardware to {liberty.stem}")
         _write_inputs(design, liberty.resolve(), place, activity)
         _run(["yosys", "-q", "synthesis.ys"], place, seconds)
+        netlist = json.loads((place / "mapped.json").read_text(encoding="utf-8"))
+        buffer_nets(netlist["modules"][design.top], cells)
+        (place / "netlist.json").write_text(json.dumps(netlist), encoding="utf-8")
+        _run(["yosys", "-q", "netlist.ys"], place, max(1.0, seconds - (time.perf_counter() - begun)))
         mapped = time.perf_counter() - begun
         progress(f"OpenSTA times it ({mapped:.0f} s so far)")
         text = _run([sta, "-exit", "timing.tcl"], place, max(1.0, seconds - mapped))
         (place / "timing.txt").write_text(text, encoding="utf-8")
-        netlist = json.loads((place / "netlist.json").read_text(encoding="utf-8"))
         memories = json.loads((place / "memories.json").read_text(encoding="utf-8"))
         spent = (mapped, time.perf_counter() - begun - mapped)
-        files = tuple(sorted(place.glob("netlist.*"))) if folder else ()
-    return _result(design, liberty, areas, netlist, memories, text, activity, spent, files)
+        files = (place / "netlist.json", place / "netlist.v") if folder else ()
+    return _result(design, liberty, cells, netlist, memories, text, activity, spent, files)
 
 
 def _write_inputs(design: CellDesign, liberty: Path, place: Path, activity: float) -> None:
@@ -225,12 +245,16 @@ flatten
 splitnets -ports
 opt_clean -purge
 attrmap -remove src
+write_json mapped.json
+"""
+    (place / "synthesis.ys").write_text(script, encoding="utf-8")
+    script = f"""
+read_json netlist.json
 tee -q -o area.txt stat -liberty "{liberty}"
-write_json netlist.json
 delete t:{_MACRO}
 write_verilog -norename -noattr -noexpr -nohex -nodec netlist.v
 """
-    (place / "synthesis.ys").write_text(script, encoding="utf-8")
+    (place / "netlist.ys").write_text(script, encoding="utf-8")
     commands = f"""
 read_liberty {{{liberty}}}
 read_verilog netlist.v
@@ -254,16 +278,16 @@ def _run(command: list[str], place: Path, seconds: float) -> str:
 
 
 def _result(
-    design: CellDesign, liberty: Path, areas: Mapping[str, float], netlist: Mapping[str, Any],
+    design: CellDesign, liberty: Path, library: Mapping[str, LibraryCell], netlist: Mapping[str, Any],
     memories: Mapping[str, Any], timing: str, activity: float, seconds: tuple[float, float], files: tuple[Path, ...],
 ) -> CellResult:  # fmt: skip
     """Read the netlist and what OpenSTA printed."""
     parts: Counter[str] = Counter()
     registers, count = 0.0, 0
     for name, cell in netlist["modules"][design.top]["cells"].items():
-        if cell["type"] not in areas:
+        if cell["type"] not in library:
             continue  # a macro
-        area = areas[cell["type"]]
+        area = library[cell["type"]].area
         count += 1
         parts[_part(name, design)] += area  # type: ignore[assignment]  # areas are no integers
         registers += area * ("DFF" in cell["type"].upper())
@@ -289,6 +313,69 @@ def _result(
         seconds=seconds,
         files=files,
     )
+
+
+def read_cells(liberty: str) -> dict[str, LibraryCell]:
+    """Return the cells with an area of the text of a liberty file by name."""
+    cells = {}
+    for head in _CELL.finditer(liberty):
+        text = _block(liberty, head.end())
+        pins = {pin[1]: _block(text, pin.end()) for pin in _PIN.finditer(text)}
+        outputs = frozenset(name for name, pin in pins.items() if _OUTPUT.search(pin))
+        passed = [(found[1], name) for name in outputs if (found := _FUNCTION.search(pins[name])) and found[1] in pins]
+        if area := _AREA.search(text):
+            cells[head[1]] = LibraryCell(float(area[1]), outputs, passed[0] if passed and len(pins) == 2 else None)
+    return cells
+
+
+def _block(text: str, begin: int) -> str:
+    """The text up to the brace that closes the one before ``begin``."""
+    depth = 1
+    for brace in re.compile("[{}]").finditer(text, begin):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return text[begin : brace.start()]
+    return text[begin:]
+
+
+def buffer_nets(module: dict[str, Any], library: Mapping[str, LibraryCell]) -> None:
+    """Give each net of a module with more than ``FANOUT`` sinks a tree of the strongest buffers, in place.
+
+    Clocks are left alone, and so are inputs of the module, whose drivers are elsewhere. Sinks of one part share a
+    buffer. A library without a buffer changes nothing. Linear in the pins of the netlist but for sorting.
+    """
+    buffers = [(cell.area, name, cell.buffer) for name, cell in library.items() if cell.buffer]
+    if not buffers:
+        return
+    _, strongest, (into, out) = max(buffers)
+    drivers: dict[int, str] = {}
+    sinks: dict[int, list[tuple[str, str]]] = {}
+    for name, cell in module["cells"].items():
+        for port, bits in cell["connections"].items():
+            if cell["type"] not in library or not isinstance(bits[0], int):
+                continue
+            if port in library[cell["type"]].outputs:
+                drivers[bits[0]] = name
+            elif not (port.upper().startswith("CLK") or port.upper() in ("CK", "CP", "G", "GN")):
+                sinks.setdefault(bits[0], []).append((name, port))
+    free = 1 + max([*drivers, *sinks, *(b for port in module["ports"].values() for b in port["bits"] if b != "x")])
+    for net in [net for net in drivers if len(sinks.get(net, ())) > FANOUT]:
+        within = drivers[net].rpartition("\\")
+        path = f"{within[0]}{within[1]}{within[2].partition('.')[0]}." if within[1] else ""
+        level = sorted(sinks[net])
+        while len(level) > FANOUT:
+            above = []
+            for first in range(0, len(level), FANOUT):
+                name = f"{path}$buffer${free}"
+                module["cells"][name] = {
+                    "hide_name": 1, "type": strongest, "parameters": {}, "attributes": {},
+                    "port_directions": {into: "input", out: "output"}, "connections": {into: [net], out: [free]},
+                }  # fmt: skip
+                for sink, port in level[first : first + FANOUT]:
+                    module["cells"][sink]["connections"][port] = [free]
+                above.append((name, into))
+                free += 1
+            level = above
 
 
 def _macro_bits(memories: Mapping[str, Any]) -> int:
