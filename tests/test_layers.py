@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "partition": NOUNS | {"search"},
     "emit": NOUNS,
     "hardware": NOUNS,
-    "learn": NOUNS | {"run"},
+    "learn": NOUNS | {"run", "search"},
     "run": frozenset(),
     "flow": NOUNS | TOOLS,
     "explore": NOUNS | TOOLS | {"flow"},

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "gridloom"
 NOT_PARTICIPLES = {"speed", "seed", "signed", "unsigned", "misplaced", "enabled", "added", "stored"}
 #: Private classes of one file each, which no other file can mean: what reads or writes one format, or one step of one
 #: algorithm.
-LOCAL_CLASSES = {"_Build", "_Call", "_Evolution", "_Individual", "_Layer", "_Reader", "_Scan", "_Writer"}
+LOCAL_CLASSES = {"_Build", "_Call", "_Evolution", "_Individual", "_Reader", "_Scan", "_Writer"}
 #: A module of fewer lines is small; so many may be.
 SMALL = 60
 MOST_SMALL = 60

@@ -95,31 +95,35 @@ def test_estimate_with_the_shipped_model(gridloom, lanes):
     assert 0.5 < done.record["probability"] <= 1
 
 
-def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridloom, tmp_path, monkeypatch):
+def label_graphs(folder, arch="vpcma:4x4"):
+    from gridloom.learn import labels
     from gridloom.run.work import WorkFolder
-    from gridloom.targets.rows.learned import data
+    from gridloom.targets.rows.learned.question import QUESTION, drawn_graphs
+
+    jobs = [labels.ask_label(QUESTION, *pair) for pair in drawn_graphs(arch, 4, 1, main=True)]
+    return labels.label_missing(QUESTION, jobs, folder / "mappability.sqlite", WorkFolder(folder=folder, jobs=1))
+
+
+def test_figure_of_sizes_of_a_data_set_without_graphs_is_refused_in_words(gridloom, tmp_path, monkeypatch):
+    from gridloom.learn import labels
 
     def stopped(_asked):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(data, "label", stopped)
-    data.make(4, 1, "vpcma:4x4", WorkFolder(folder=tmp_path, jobs=1))
+    monkeypatch.setattr(labels, "label", stopped)
+    label_graphs(tmp_path)
     done = gridloom("mappability-figure", "--folder", tmp_path, "--svg", tmp_path / "f.svg")
     assert done.status == 2
     assert done.err == (
-        f"error: {tmp_path / data.STORE_NAME}: holds no labelled graph of the main array; `gridloom train mappability "
-        "--make-data` adds them\n"
+        f"error: {tmp_path / 'mappability.sqlite'}: holds no labelled graph of the main array; `gridloom train "
+        "mappability --make-data` adds them\n"
     )
 
 
 def test_figure_of_sizes_needs_a_data_set(gridloom, tmp_path):
-    from gridloom.run.work import WorkFolder
-    from gridloom.targets.rows.learned import data
-
     assert gridloom("mappability-figure", "--folder", tmp_path).status == 2
-    made = data.make(4, 1, "vpcma:4x4", WorkFolder(folder=tmp_path, jobs=1))
     # Labels that fail, and a signal from elsewhere, would leave a smaller data set.
-    assert (made["computed"], made["failed"]) == (7, 0)
+    assert label_graphs(tmp_path) == {"computed": 7, "failed": 0}
     svg = tmp_path / "f.svg"
     done = gridloom("mappability-figure", "--folder", tmp_path, "--step", "40", "--svg", svg, "--json")
     assert done.status == 0, done.err

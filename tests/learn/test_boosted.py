@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gridloom.learn import weights
-from gridloom.learn.boosted import ForestSettings, NumberSettings, grow, grow_numbers, of_arrays, to_arrays
+from gridloom.learn.boosted import ForestSettings, NumberSettings, forest_of_arrays, grow_forest, grow_numbers
 from gridloom.targets.dataflow.learned.pooling_kernel import tree_scores
 
 ROWS = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)
@@ -18,7 +18,7 @@ SETTINGS = ForestSettings(trees=30, depth=3, rate=0.2)
 
 def test_scores_are_those_of_scikit_learn() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
-    forest = grow(ROWS, ANSWERS, np.ones(300), SETTINGS, 7)
+    forest = grow_forest(ROWS, ANSWERS, np.ones(300), SETTINGS, 7)
     model = ensemble.GradientBoostingClassifier(
         n_estimators=30, max_depth=3, learning_rate=0.2, subsample=0.7, max_features=0.3, min_samples_leaf=5,
         random_state=7,
@@ -29,16 +29,16 @@ def test_scores_are_those_of_scikit_learn() -> None:
 
 def test_a_forest_comes_back_from_a_file(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    forest = grow(ROWS, ANSWERS, np.ones(300), SETTINGS, 7)
-    weights.save(tmp_path / "f.npz", to_arrays(forest, "a."), {"model": "x"})
-    again = of_arrays(weights.load(tmp_path / "f.npz")[0], "a.")
+    forest = grow_forest(ROWS, ANSWERS, np.ones(300), SETTINGS, 7)
+    weights.save(tmp_path / "f.npz", forest.to_arrays("a."), {"model": "x"})
+    again = forest_of_arrays(weights.load(tmp_path / "f.npz")[0], "a.")
     assert np.allclose(again.scores(ROWS), forest.scores(ROWS), atol=1e-6)
 
 
 @pytest.mark.parametrize(("answer", "sign"), [(0, -1), (1, 1)])
 def test_equal_answers_need_no_trees(answer: int, sign: int) -> None:
     pytest.importorskip("sklearn")
-    forest = grow(ROWS, np.full(300, answer), np.ones(300), SETTINGS, 7)
+    forest = grow_forest(ROWS, np.full(300, answer), np.ones(300), SETTINGS, 7)
     assert forest.scores(ROWS[:2]).tolist() == pytest.approx([sign * np.log(301)] * 2)
 
 

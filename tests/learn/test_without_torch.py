@@ -10,8 +10,8 @@ import pytest
 MODULES = (
     "gridloom.targets.dataflow.learned.inference",
     "gridloom.targets.dataflow.learned.model",
-    "gridloom.targets.rows.learned.inference",
-    "gridloom.targets.modulo.learned.inference",
+    "gridloom.learn.reach_training",
+    "gridloom.targets.rows.learned.estimator",
     "gridloom.targets.modulo.learned.model",
     "gridloom.targets.rows.learned.model",
     "gridloom.targets.streaming.learned.evaluation",

@@ -141,6 +141,21 @@ Estimator = Annotated[
     ),
 ]
 
+Weights = Annotated[
+    Path | None,
+    typer.Option(
+        "--weights", metavar="FILE", help="Use these weights (of gridloom train -o) instead of the shipped ones."
+    ),
+]
+LabelStore = Annotated[
+    Path | None,
+    typer.Option("--labels", metavar="STORE", help="A store of labels: of --make-data, or of any run with --store."),
+]
+Observed = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="FILE", help="Add what was found to this store, as labels that models train on."),
+]
+
 # -- where it runs, and what it keeps ---------------------------------------------------------------------------------
 
 Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]

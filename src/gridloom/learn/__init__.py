@@ -1,16 +1,13 @@
-"""What learned models share: labels in a store, checkpoints, boosted trees, and weights as files of plain arrays.
+"""What learned models share: labels, training, evaluation, weights that know what they were trained for.
 
-``labelling``    labels that independent jobs make, in a store
-``checkpoints``  the finished parts of a training or an evaluation, by what they depend on
-``boosted``      gradient-boosted trees, grown with scikit-learn and run on numpy
-``weights/``     the shipped weights, each with a model card
+``reach``           the question of estimators (the least capacity at which a graph maps), and trained answers on numpy
+``reach_training``  training and evaluation of estimators: folds by family, rivals, choice, calibration, intervals
+``labels``          labels in a store that any run adds to, or packed in a file
+``predictors``      linear models, trees and sums of both; ``boosted``: trees grown with scikit-learn, run on numpy
+``calibration``     probabilities and thresholds; ``scope``: what weights were trained for; ``cards``: model cards
+``weights/``        the shipped weights, each with a model card
 
-The models themselves belong to their targets (``targets/*/learned``). There ``model`` is the object that ``gridloom
-train`` and ``gridloom eval`` find in the registry, ``training`` fits it, and ``inference`` runs trained weights on
-numpy. Only training imports torch.
-
-Each model follows the same steps. ``make_data`` draws inputs and labels them with a mapper or a simulator; labels go to
-a store, so a run that is stopped continues. ``train`` fits a network and writes its weights with a description of data,
-settings and seed. ``evaluate`` measures on inputs that training did not see, beside simple rivals. Data and training
-are deterministic for a seed up to the order of floating-point sums, which may differ between versions of torch.
+The models belong to their targets (``targets/*/learned``). There ``model`` is the object that ``gridloom train`` and
+``gridloom eval`` find in the registry. An estimator is a question: how graphs are drawn, labelled by a search and seen
+as numbers; everything else is here. Only training imports torch or scikit-learn.
 """

@@ -65,23 +65,34 @@ class Forest:
             at_node = np.where(goes_left, self.left[trees, at_node], self.right[trees, at_node])
         return np.asarray(self.start + self.value[trees, at_node].sum(axis=1, dtype=np.float64))
 
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the trees as arrays for a file of weights, each name behind a prefix."""
+        plain = {f"{prefix}{name}": getattr(self, name) for name in ARRAYS}
+        return {**plain, f"{prefix}start": np.array([self.start, self.depth], dtype=np.float32)}
 
-def grow(
+
+def _scikit() -> Any:
+    """The ensembles of scikit-learn; MissingExtra without it."""
+    try:
+        from sklearn import ensemble
+    except ImportError:
+        raise MissingExtra(
+            f"growing trees needs scikit-learn, which is not installed: {install_hint('learn')}"
+        ) from None
+    return ensemble
+
+
+def grow_forest(
     rows: NDArray[Any], answers: NDArray[Any], weight: NDArray[Any], settings: ForestSettings, seed: int
 ) -> Forest:
     """Return trees that are grown on questions [row, feature] with answers 0 and 1. Some seconds for a few thousand.
 
     Where all answers are the same there are no trees, only a score. MissingExtra without scikit-learn.
     """
-    try:
-        from sklearn.ensemble import GradientBoostingClassifier
-    except ImportError:
-        raise MissingExtra(
-            f"growing trees needs scikit-learn, which is not installed: {install_hint('learn')}"
-        ) from None
+    ensemble = _scikit()
     if answers.min() == answers.max():
         return _constant(float(answers[0]), len(answers))
-    model = GradientBoostingClassifier(
+    model = ensemble.GradientBoostingClassifier(
         n_estimators=settings.trees,
         learning_rate=settings.rate,
         max_depth=settings.depth,
@@ -101,13 +112,8 @@ def grow_numbers(rows: NDArray[Any], numbers: NDArray[Any], settings: NumberSett
     Features are read as 32-bit numbers. Some seconds for a few thousand rows of some hundred features. MissingExtra
     without scikit-learn.
     """
-    try:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-    except ImportError:
-        raise MissingExtra(
-            f"growing trees needs scikit-learn, which is not installed: {install_hint('learn')}"
-        ) from None
-    model = HistGradientBoostingRegressor(
+    ensemble = _scikit()
+    model = ensemble.HistGradientBoostingRegressor(
         loss="absolute_error",
         max_iter=settings.trees,
         learning_rate=settings.rate,
@@ -173,14 +179,8 @@ def _exported(model: Any, start: float, settings: ForestSettings) -> Forest:
     )
 
 
-def to_arrays(forest: Forest, prefix: str) -> dict[str, NDArray[Any]]:
-    """Return a forest as arrays for a file of weights, each name behind a prefix."""
-    plain = {f"{prefix}{name}": getattr(forest, name) for name in ARRAYS}
-    return {**plain, f"{prefix}start": np.array([forest.start, forest.depth], dtype=np.float32)}
-
-
-def of_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Forest:
-    """Return the forest that :func:`to_arrays` has turned into arrays."""
+def forest_of_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Forest:
+    """Return the forest that :meth:`Forest.to_arrays` has turned into arrays."""
     start, depth = arrays[f"{prefix}start"].tolist()
     known: dict[str, Any] = {name: arrays[f"{prefix}{name}"] for name in ARRAYS}
     return Forest(**known, start=start, depth=int(depth))

@@ -24,6 +24,13 @@ class WorkFolder:
     folder: Path
     #: Where trained weights go; None: into the folder.
     weights: Path | None = None
+    #: The user's array (an ARCH, or JSON text), and graphs that were prepared for it, by name.
+    arch: str | None = None
+    graphs: tuple[tuple[str, Any], ...] = ()
+    #: A store of labels in place of the folder's.
+    labels: Path | None = None
+    #: Weights that training begins with.
+    start: Path | None = None
     #: Processes for independent jobs; None: one for each core.
     jobs: int | None = None
     resume: bool = False

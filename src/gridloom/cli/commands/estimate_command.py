@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gridloom.cli.options import AsJson, AssumeRange, EstimatedArch, Estimator, Quiet, Source
+from gridloom.cli.options import AsJson, AssumeRange, EstimatedArch, Estimator, Quiet, Source, Weights
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
@@ -21,6 +21,7 @@ def estimate(
     source: Source,
     arch: EstimatedArch,
     estimator: Estimator = "auto",
+    weights: Weights = None,
     assume_range: AssumeRange = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -38,13 +39,15 @@ def estimate(
 
     if estimator not in ("auto", "learned", "bound"):
         raise OptionError(f"expected auto, learned or bound; found {estimator!r}", where="--estimator")
+    if weights is not None and estimator == "bound":
+        raise OptionError("counting has no weights", where="--weights")
     array = read_arch(arch)
     target = registry.hook_for("estimates", array)
     (check_columns if target is None else target.check)(array)
     if target is None:
         raise OptionError(f"no target that is installed estimates for array {array.name!r}", where="--arch")
     dfg = prepare(with_options(source, ranges=assume_range or []), array).dfg
-    judge = target.judge(estimator, dfg, array)
+    judge = target.judge(estimator, dfg, array, weights)
     found, milliseconds = _timed(judge, dfg, array)
     figures = target.record(found, dfg, array)
     record = {

@@ -21,6 +21,7 @@ from gridloom.cli.options import (
     Effort,
     LoopOptions,
     Mapper,
+    Observed,
     Quiet,
     Seed,
     Settings,
@@ -28,6 +29,7 @@ from gridloom.cli.options import (
     SpokeRam,
     Svg,
     TimeLimit,
+    Weights,
     Workers,
 )
 from gridloom.cli.outputs import check_writable, write_and_tell
@@ -51,6 +53,7 @@ class SearchOptions:
     effort: Effort = None
     jobs: Workers = 1
     device: DeviceName = None
+    weights: Weights = None
     settings: Settings = None
     place: Annotated[
         Path | None, typer.Option("--place", metavar="FILE", help="Take this complete placement; route and balance it.")
@@ -74,8 +77,8 @@ class SearchOptions:
         from gridloom.flow.options import parse_settings
 
         options = dict(vars(self))
-        device = options.pop("device")
-        settings = [*(options.pop("settings") or []), *([] if device is None else [f"device={device}"])]
+        given = {name: options.pop(name) for name in ("device", "weights")}
+        settings = [*(options.pop("settings") or []), *(f"{k}={v}" for k, v in given.items() if v is not None)]
         return Request(source=source, arch=arch, settings=parse_settings(settings), **options)
 
 
@@ -92,6 +95,7 @@ class MapFiles:
     ] = None
     svg: Svg = None
     spokes: SpokeRam = None
+    store: Observed = None
 
 
 def map_source(
@@ -116,7 +120,13 @@ def map_source(
     from gridloom.compiler.source import with_training
 
     check_writable(
-        [("--output", files.output), ("--html", files.html), ("--svg", files.svg), ("--spoke-ram", files.spokes)]
+        [
+            ("--output", files.output),
+            ("--html", files.html),
+            ("--svg", files.svg),
+            ("--spoke-ram", files.spokes),
+            ("--store", files.store),
+        ]
     )
     if files.spokes is not None:
         check_spokes(arch)
@@ -124,6 +134,12 @@ def map_source(
     request = search.request(loops.apply(source, assume_range), arch)
     result = _search(request)
     write_and_tell(_texts(result, request, files))
+    if files.store is not None and request.ii is None and len(result.sections) < 2:
+        from gridloom.flow.learning import observe
+        from gridloom.run import Store
+
+        with Store(files.store) as rows:
+            observe(rows, result.arch, [(result.dfg, result.to_dict() if result.mapping else None)])
     print(json.dumps(result.to_dict()) if as_json else describe(result))
     return 0 if result.mapping is not None else 1
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gridloom import registry
-from gridloom.cli.options import AsJson, DataFolder, Model, Processes, Quiet, Seed, Settings
+from gridloom.cli.options import AsJson, DataFolder, LabelStore, Model, Processes, Quiet, Seed, Settings, Weights
 from gridloom.cli.outputs import check_folder, check_writable
 from gridloom.cli.progress import display, first_interrupt_asks, note
 from gridloom.errors import MissingExtra, OptionError, install_hint
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from gridloom.run.work import Model as LearnedModel
     from gridloom.run.work import WorkFolder
 
+ForArch = Annotated[
+    str | None,
+    typer.Option("--arch", metavar="ARCH", help="The array that is trained for; default: those of the package's data."),
+]
 Limit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after this many seconds.")]
 
 
@@ -36,6 +40,19 @@ def train(
     ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the weights to this .npz file.")
+    ] = None,
+    arch: ForArch = None,
+    graphs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--graphs",
+            metavar="SOURCE|DIR|SUITE",
+            help="Graphs of your own, beside drawn ones; needs --arch; may be repeated.",
+        ),
+    ] = None,
+    labels: LabelStore = None,
+    from_weights: Annotated[
+        Path | None, typer.Option("--from-weights", metavar="FILE", help="Begin with these weights and adapt them.")
     ] = None,
     folder: DataFolder = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
@@ -52,17 +69,28 @@ def train(
     """
     check_writable([("--output", output)])
     call = "make_data" if make_data else "train"
-    limits = {"resume": resume, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": output}
+    limits = {"resume": resume, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": output,
+              "labels": labels, "start": from_weights, **_asked(arch, graphs)}  # fmt: skip
     return _call(model, call, folder, limits, settings, as_json)
+
+
+def _asked(arch: str | None, graphs: list[str] | None) -> dict[str, Any]:
+    """The user's array, and graphs that are prepared for it."""
+    from gridloom.flow.learning import arch_text, user_graphs
+
+    if arch is None:
+        if graphs:
+            raise OptionError("needs the array that they are labelled on: --arch ARCH", where="--graphs")
+        return {}
+    return {"arch": arch_text(arch), "graphs": user_graphs(graphs or [], arch)}
 
 
 def evaluate(
     *,
     model: Model,
-    weights: Annotated[
-        Path | None,
-        typer.Option("--weights", metavar="FILE", help="Measure these weights instead of the shipped ones."),
-    ] = None,
+    weights: Weights = None,
+    arch: ForArch = None,
+    labels: LabelStore = None,
     folder: DataFolder = None,
     seed: Seed = 0,
     time_limit: Limit = None,
@@ -72,7 +100,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> int:
     """Measure a model on data it has not seen."""
-    limits = {"resume": True, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": weights}
+    limits = {"resume": True, "seed": seed, "time_limit": time_limit, "jobs": jobs, "weights": weights,
+              "labels": labels, **_asked(arch, None)}  # fmt: skip
     return _call(model, "evaluate", folder, limits, settings, as_json)
 
 
@@ -83,7 +112,9 @@ def _call(
 
     Returns 130 after Ctrl-C, when what was reached has been kept.
     """
+    from gridloom.flow.learning import take_in
     from gridloom.flow.options import configure, parse_settings
+    from gridloom.run import Store
 
     loaded = load_model(name)
     given = parse_settings(settings or [])
@@ -91,6 +122,9 @@ def _call(
     _refuse_unread(loaded.config, given, name, call)
     with _extra_of(name), display(1.0) as shown, first_interrupt_asks() as asked:
         work = _work(name, folder, limits, shown.update, asked.is_set)
+        if work.labels is not None and work.labels.exists() and hasattr(loaded, "capacity_of"):
+            with Store(work.labels) as store:
+                take_in(store, loaded)
         report = getattr(loaded, call)(config, work)
     if asked.is_set():
         note(f"stopped early; what there is has been kept in {work.folder}")

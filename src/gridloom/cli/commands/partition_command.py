@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, AssumeRange, ColumnArch, Quiet, Seed, Source, Svg
+from gridloom.cli.options import AsJson, AssumeRange, ColumnArch, Observed, Quiet, Seed, Source, Svg, Weights
 from gridloom.cli.outputs import check_writable, write_and_tell
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class PartitionOptions:
             "mapped), or auto.",
         ),
     ] = "auto"
+    weights: Weights = None
     method: Annotated[
         str,
         typer.Option(
@@ -96,6 +97,7 @@ def partition(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the parts' mappings to this JSON file.")
     ] = None,
     svg: Svg = None,
+    store: Observed = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
@@ -106,13 +108,15 @@ def partition(
     from gridloom.compiler.loops.spec import with_options
     from gridloom.flow.partition.flow import partition as run
 
-    check_writable([("--output", output), ("--svg", svg)])
+    check_writable([("--output", output), ("--svg", svg), ("--store", store)])
     request = options.request(with_options(source, ranges=assume_range or []), arch)
     result = run(request)
     record = result.to_dict()
     if compare:
         record["without_estimator"] = _comparison(record, run(replace(request, estimator="mapper")).to_dict())
     _write(result, record, output, svg)
+    if store is not None:
+        _keep(result, store)
     print(json.dumps(record) if as_json else "\n".join(lines(record)))
     return 0 if result.failure is None else 1
 
@@ -122,6 +126,15 @@ def _comparison(record: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
     kept = ("status", "k", "throughput_real", "explored", "attempts", "seconds", "cpu_seconds")
     ratio = other["cpu_seconds"]["total"] / max(1e-9, record["cpu_seconds"]["total"])
     return {**{key: other[key] for key in kept}, "times_longer": round(ratio, 2)}
+
+
+def _keep(result: PartitionResult, store: Path) -> None:
+    """Add what the mapper found of each part to a store of labels."""
+    from gridloom.flow.learning import observe
+    from gridloom.run import Store
+
+    with Store(store) as rows:
+        observe(rows, result.arch, [(dfg, None if width is None else {"width": width}) for dfg, width in result.found])
 
 
 def _write(result: PartitionResult, record: dict[str, Any], output: Path | None, svg: Path | None) -> None:

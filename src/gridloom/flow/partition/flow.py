@@ -20,6 +20,7 @@ from collections.abc import Mapping as MappingABC
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gridloom import registry
@@ -76,6 +77,8 @@ class PartitionRequest:
     #: ``learned``, ``dgcnn`` (the published network), ``bound`` (counting alone), ``mapper`` (none: every graph is
     #: mapped); ``auto``: learned.
     estimator: EstimatorName = "auto"
+    #: Weights of ``learned`` in place of the shipped ones.
+    weights: Path | None = None
     #: How graphs are cut: ``multilevel``, ``kl`` as published, or ``auto``: multilevel where pymetis is installed.
     method: Literal["auto", "kl", "multilevel"] = "auto"
     #: The mapper of the parts: ``width``, or ``genetic`` as published.
@@ -123,12 +126,14 @@ def partition(request: PartitionRequest) -> PartitionResult:
     return _PartitionRun(request, prepared.dfg, arch, prepared.rewrite).result()
 
 
-def estimator_of(name: EstimatorName) -> WidthEstimator:
+def estimator_of(name: EstimatorName, weights: Path | None = None) -> WidthEstimator:
     """Return the estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
+    if weights is not None and name not in ("auto", "learned"):
+        raise OptionError(f"estimator {name!r} takes no weights; expected auto or learned", where="--estimator")
     if name == "bound":
         return BoundEstimator()
     model = registry.load("models", "mappability")
-    estimator: WidthEstimator = model.published_estimator() if name == "dgcnn" else model.estimator()
+    estimator: WidthEstimator = model.published_estimator() if name == "dgcnn" else model.estimator(weights)
     return estimator
 
 
@@ -163,7 +168,7 @@ class _PartitionRun:
             backend=request.backend,
             evaluations=request.evaluations,
         )
-        self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator)
+        self.estimator = None if request.estimator == "mapper" else estimator_of(request.estimator, request.weights)
         self.cuts = BisectionConfig(method=cut_method(request.method), seeds=request.seeds, seed=request.seed)
         # Times are compared between estimators, and the first call of each would pay for compilation.
         self._warm_up()

@@ -64,6 +64,17 @@ class PartitionResult:
     cpu_seconds: float
 
     @property
+    def found(self) -> list[tuple[Dfg, int | None]]:
+        """The graphs that the mapper was asked about, with the columns that each took (None: it found no mapping)."""
+        tree, asked = [self.root], []
+        while tree:
+            branch = tree.pop()
+            tree += branch.children or ()
+            if branch.verdict != "estimated":
+                asked.append((branch.part.dfg, branch.width if branch.verdict == "mapped" else None))
+        return asked
+
+    @property
     def status(self) -> Literal["mapped", "failed"]:
         """``mapped`` only when all parts and the whole were confirmed."""
         return "failed" if self.failure else "mapped"

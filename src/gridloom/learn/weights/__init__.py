@@ -16,7 +16,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,6 +82,32 @@ def load(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             raise ValueError(f"expected a description, found {type(about).__name__}")
     except _DAMAGE as error:
         raise OptionError(f"these are no weights of gridloom ({error})", where=str(path)) from None
+    return arrays, about
+
+
+def save_model(
+    path: Path, name: str, arrays: Mapping[str, Any], about: Mapping[str, Any], *, features: Sequence[str]
+) -> None:
+    """Write arrays with the model that they belong to and the features that it sees."""
+    save(path, arrays, {**about, "model": name, "features": list(features)})
+
+
+def load_model(
+    path: Path | None, name: str, *, features: Sequence[str] | None = None
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return arrays and description of a file, by default the shipped one of that name.
+
+    OptionError for a file of another model, and for one whose features are not those given.
+    """
+    path = path or weights_path(name)
+    arrays, about = load(path)
+    if about.get("model") != name:
+        raise OptionError(f"these are weights of {about.get('model')!r}, expected {name!r}", where=str(path))
+    if features is not None and about.get("features") != list(features):
+        model = name.removesuffix("-labels")
+        raise OptionError(
+            f"these weights are for other features; make new ones with `gridloom train {model}`", where=str(path)
+        )
     return arrays, about
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from gridloom import registry
@@ -13,12 +14,12 @@ from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, IiEstimator
 check = check_modulo
 
 
-def judge(name: str, dfg: Dfg, arch: Arch) -> IiEstimator:
+def judge(name: str, dfg: Dfg, arch: Arch, weights: Path | None = None) -> IiEstimator:
     """Return the estimator of a name; ``auto`` is the learned one where it was trained."""
     check_suits("modulo", dfg, arch)
     model = registry.load("models", "initiation")
-    counts = name == "bound" or (name == "auto" and not model.trained)
-    estimator: IiEstimator = BoundIi() if counts else model.estimator()
+    counts = name == "bound" or (name == "auto" and weights is None and not model.trained)
+    estimator: IiEstimator = BoundIi() if counts else model.estimator(weights)
     return estimator
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from gridloom import registry
@@ -12,11 +13,11 @@ from gridloom.partition.width_estimate import BoundEstimator, WidthEstimate, Wid
 check = check_columns
 
 
-def judge(name: str, _dfg: Dfg, _arch: Arch) -> WidthEstimator:
+def judge(name: str, _dfg: Dfg, _arch: Arch, weights: Path | None = None) -> WidthEstimator:
     """Return the estimator of a name; ``auto`` is the learned one. OptionError where it was never trained."""
     if name == "bound":
         return BoundEstimator()
-    estimator: WidthEstimator = registry.load("models", "mappability").estimator()
+    estimator: WidthEstimator = registry.load("models", "mappability").estimator(weights)
     return estimator
 
 

@@ -1,4 +1,4 @@
-"""The II estimator: drawn loops and arrays, features, labels, trees on numpy, folds, rivals, refusals."""
+"""The II estimator: drawn loops and arrays, features, estimates, the closed form, refusals."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plain_arrays import static_grid
 
-from gridloom.archs import build
 from gridloom.errors import OptionError
 from gridloom.flow.inputs import prepare
-from gridloom.learn.boosted import ForestSettings
+from gridloom.learn.boosted import Forest
+from gridloom.learn.labels import Labelled, array_of
+from gridloom.learn.predictors import Predictor
+from gridloom.learn.reach import ReachModel
+from gridloom.learn.scope import TrainingScope
 from gridloom.mapping.mii import mii
 from gridloom.run.work import WorkFolder
 from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, bound_ii
-from gridloom.targets.modulo.learned import data, labels, training
+from gridloom.targets.modulo.learned import question
 from gridloom.targets.modulo.learned.features import AT_NAMES, NAMES, at, of_pair
-from gridloom.targets.modulo.learned.inference import ASKED, LearnedIi, ReachabilityTrees, load_trees, save_trees
-from gridloom.targets.modulo.learned.labels import LabelledLoop
-from gridloom.targets.modulo.learned.model import MODEL, InitiationConfig
-from gridloom.targets.modulo.learned.random_loops import SHAPES, array, array_text, draw, style_of
+from gridloom.targets.modulo.learned.model import MODEL, InitiationConfig, LearnedIi, closed_form
+from gridloom.targets.modulo.learned.question import ASKED, QUESTION
+from gridloom.targets.modulo.learned.random_loops import SHAPES, array_text, draw, style_of
 
 
-def stump(feature: str, threshold: float, low: float, high: float) -> ReachabilityTrees:
+def stump(feature: str, threshold: float, low: float, high: float) -> ReachModel:
     """One tree of one question."""
     names = [*NAMES, *AT_NAMES]
-    return ReachabilityTrees(
+    tree = Forest(
         feature=np.array([[names.index(feature), 0, 0]], dtype=np.int16),
         threshold=np.array([[threshold, 0, 0]], dtype=np.float32),
         left=np.array([[1, 1, 2]], dtype=np.int16),
@@ -38,13 +40,31 @@ def stump(feature: str, threshold: float, low: float, high: float) -> Reachabili
         start=0.0,
         depth=1,
     )
+    return ReachModel(reach=Predictor((tree,)))
 
 
-def pair(source: str = "loop:1:0", mii_of: int = 2, above: int = 1, **numbers: float) -> LabelledLoop:
+def pair(source: str = "loop:1:0", mii_of: int = 2, above: int = 1, **numbers: float) -> Labelled:
     values = np.ones(len(NAMES))
     for name, value in {"mii": mii_of, "res": mii_of, "tiles": 4, **numbers}.items():
         values[NAMES.index(name)] = value
-    return LabelledLoop(source=source, arch="torus:2x2", values=values, ii=mii_of + above, mii=mii_of)
+    return Labelled(source=source, arch="torus:2x2", values=values, found=mii_of + above, decided="found")
+
+
+#: What the shipped weights say: source, array, II, confidence.
+KNOWN = (
+    ("kernel:fir", "torus:4x4", 2, 0.997736446),
+    ("kernel:fir", "ramp-4", 6, 0.763893458),
+    ("kernel:fir", "torus:2x2,regs=1", 9, 0.381615844),
+    ("kernel:fir", "hycube:4x4", 2, 0.995671240),
+    ("kernel:adpcm", "torus:4x4", 15, 0.999578307),
+    ("kernel:adpcm", "ramp-4", 15, 0.962955272),
+    ("kernel:adpcm", "torus:2x2,regs=1", 16, 0.195588617),
+    ("kernel:adpcm", "hycube:4x4", 15, 0.999872388),
+    ("kernel:gemm", "torus:4x4", 3, 0.993221631),
+    ("kernel:gemm", "ramp-4", 8, 0.853761797),
+    ("kernel:gemm", "torus:2x2,regs=1", 10, 0.452349991),
+    ("kernel:gemm", "hycube:4x4", 3, 0.998753305),
+)
 
 
 # -- what is drawn ----------------------------------------------------------------------------------------------------
@@ -70,16 +90,18 @@ def test_every_drawn_loop_reads_all_that_it_computes(family: int, number: int) -
 @settings(max_examples=40, deadline=None)
 @given(number=st.integers(0, 10_000))
 def test_every_drawn_array_takes_every_drawn_loop(number: int) -> None:
-    arch = array(array_text(number))
+    arch = array_of(array_text(number))
     assert arch.style == "modulo"
-    assert data.usable(f"loop:{number}:0", array_text(number))
+    assert question.usable(f"loop:{number}:0", array_text(number))
 
 
 def test_pairs_come_in_one_order_and_once() -> None:
-    pairs = list(data.pairs(20, 2, ("a.c",)))
-    assert len(pairs) == len(set(pairs)) == 40 + len(data.KERNELS) * len(data.PRESETS) + len(data.FILE_ARRAYS)
-    assert pairs == list(data.pairs(20, 2, ("a.c",)))
-    assert {data.group_of(source) for source, _ in pairs[:40]} >= {"drawn", "loops"}
+    pairs = list(question.pairs(20, 2, ("a.c",)))
+    assert (
+        len(pairs) == len(set(pairs)) == 40 + len(question.KERNELS) * len(question.PRESETS) + len(question.FILE_ARRAYS)
+    )
+    assert pairs == list(question.pairs(20, 2, ("a.c",)))
+    assert {question.group_of(source) for source, _ in pairs[:40]} >= {"drawn", "loops"}
 
 
 # -- features ---------------------------------------------------------------------
@@ -88,8 +110,8 @@ def test_pairs_come_in_one_order_and_once() -> None:
 @settings(max_examples=30, deadline=None)
 @given(family=st.integers(0, 2000))
 def test_features_are_finite_and_agree_with_the_bound(family: int) -> None:
-    arch = array(array_text(family))
-    dfg = data.fit_source(f"loop:{family}:0", arch)
+    arch = array_of(array_text(family))
+    dfg = QUESTION.read(f"loop:{family}:0", arch)
     found = of_pair(dfg, arch)
     assert found.values.shape == (len(NAMES),)
     assert found.mii.total == mii(dfg, arch).total == found.values[0]
@@ -148,9 +170,12 @@ def test_an_array_without_an_ii_is_refused() -> None:
 
 
 def test_a_pair_beyond_the_training_says_so() -> None:
-    trees = replace(stump("above", 1.5, -2.0, 3.0), nodes=5, tiles=4)
+    trees = replace(stump("above", 1.5, -2.0, 3.0), scope=TrainingScope({"nodes": (1, 5), "tiles": (1, 4)}))
     prepared = prepare("kernel:fir", "torus:4x4")
-    assert "more than the 5 nodes or 4 tiles" in LearnedIi(trees).estimate(prepared.dfg, prepared.arch).reason
+    assert (
+        "the weights were trained for 1 to 5 nodes, found"
+        in LearnedIi(trees).estimate(prepared.dfg, prepared.arch).reason
+    )
 
 
 def test_a_bound_has_no_chances() -> None:
@@ -160,102 +185,46 @@ def test_a_bound_has_no_chances() -> None:
     assert (found.confidence, found.chance(found.mii.total)) == (None, None)
 
 
-# -- files ---------------------------------------------------------------------
-
-
-def test_trees_are_the_same_after_a_file(tmp_path: Path) -> None:
-    trees = stump("occupied", 0.5, 1.0, -1.0)
-    save_trees(tmp_path / "trees.npz", trees, {})
-    again = load_trees(tmp_path / "trees.npz")
-    rows = np.random.default_rng(0).random((7, len(NAMES) + len(AT_NAMES)))
-    assert np.array_equal(again.scores(rows), trees.scores(rows))
-
-
-def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
-    labels.pack(tmp_path / "labels.npz", [pair()])
-    with pytest.raises(OptionError, match="these are weights of 'initiation-labels', expected 'initiation'"):
-        load_trees(tmp_path / "labels.npz")
-
-
-def test_labels_are_the_same_after_a_file(tmp_path: Path) -> None:
-    pairs = [pair(), pair("kernel:fir", 3, 0)]
-    labels.pack(tmp_path / "labels.npz", pairs)
-    again = labels.read(tmp_path / "labels.npz")
-    assert [(p.source, p.arch, p.ii, p.mii) for p in again] == [(p.source, p.arch, p.ii, p.mii) for p in pairs]
-    assert np.allclose(again[0].values, pairs[0].values)
-
-
-def test_the_labels_of_the_package_are_of_loops_that_are_still_drawn() -> None:
-    for one in [p for p in labels.read() if p.group == "drawn"][::4]:
-        arch = array(one.arch)
-        assert np.allclose(of_pair(data.fit_source(one.source, arch), arch).values, one.values, rtol=1e-5, atol=1e-5)
-        assert one.ii >= one.mii
-
-
-def test_a_label_is_the_same_twice() -> None:
-    asked = {"source": "loop:3:0", "arch": "torus:2x2,regs=1"}
-    first = data.label(asked)
-    assert first["ii"] == data.label(asked)["ii"] >= first["bound"]
-
-
 # -- training and figures ---------------------------------------------------------------------
 
 
-def test_a_family_is_in_one_fold() -> None:
-    pairs = [pair(f"loop:{k % 13}:{k}") for k in range(60)] + [pair("kernel:fir"), pair("examples/fir.c")]
-    folds = training.folds_of(pairs, 4, 0)
-    families = [{data.family_of(p.source) for p in fold} for fold in folds]
-    assert sum(len(f) for f in families) == len(set().union(*families)) == 14
-    assert sum(map(len, folds)) == len(pairs)
+def test_a_label_is_the_same_twice_and_never_below_the_mii() -> None:
+    arch = array_of("torus:2x2,regs=1")
+    dfg = QUESTION.read("loop:3:0", arch)
+    first = QUESTION.search(dfg, arch)
+    assert first == QUESTION.search(dfg, arch)
+    assert (first[0] or 0) >= mii(dfg, arch).total
 
 
-def test_rivals_never_predict_less_than_the_mii() -> None:
+def test_the_closed_form_never_predicts_less_than_the_mii() -> None:
     rng = np.random.default_rng(1)
     pairs = [
         pair(f"loop:{k}:0", 1 + k % 5, int(rng.integers(0, 4)), slots=float(rng.integers(4, 40)), edges=20.0)
         for k in range(80)
     ]
-    for fit in training.RIVALS.values():
-        assert (fit(pairs)(pairs) >= 0).all()
+    predict = closed_form(QUESTION)(pairs, 0)
+    assert all((answer.found or 0) >= answer.least for answer in predict(pairs))
 
 
-def test_the_exported_trees_are_those_of_scikit_learn() -> None:
-    ensemble = pytest.importorskip("sklearn.ensemble")
-    rng = np.random.default_rng(2)
-    pairs = [
-        pair(f"loop:{k}:0", 2, int(k % 3), slots=float(k % 3) * 4 + rng.random(), edges=rng.random() * 30)
-        for k in range(90)
-    ]
-    settings_ = ForestSettings(trees=20, depth=3, rate=0.05, leaf=12)
-    trees = training.train_trees(pairs, settings_, 0)
-    assert (training.predictor_of(trees)(pairs) == [p.ii - p.mii for p in pairs]).mean() > 0.9
-    features, answers, weight = training.questions(pairs)
-    model = ensemble.GradientBoostingClassifier(
-        n_estimators=20, learning_rate=0.05, max_depth=3, subsample=0.7, max_features=0.3, min_samples_leaf=12,
-        random_state=0,
-    ).fit(features.astype(np.float32), answers, sample_weight=weight)  # fmt: skip
-    expected = model.decision_function(features.astype(np.float32))
-    assert np.allclose(trees.scores(features.astype(np.float32).astype(np.float64)), expected, atol=1e-4)
-
-
-def test_the_shipped_trees_beat_the_mii_on_their_labels(tmp_path: Path) -> None:
+def test_the_shipped_weights_beat_the_mii_on_their_labels(tmp_path: Path) -> None:
     report = MODEL.evaluate(InitiationConfig(folds=0), WorkFolder(folder=tmp_path))
-    assert report["learned"]["above_mii"]["error"] < report["mii"]["above_mii"]["error"]
-    assert report["learned"]["all"]["error"] < report["mii"]["all"]["error"]
+    assert report["shipped"]["strata"]["above the MII"]["error"] < 1.0
+    assert report["shipped"]["all"]["error"] < 0.5
 
 
-def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
-    labels.pack(tmp_path / labels.FILE, [pair()])
-    with pytest.raises(OptionError, match="the data set has 1 pairs, expected at least 40"):
-        MODEL.train(InitiationConfig(), WorkFolder(folder=tmp_path))
+def test_shipped_weights_say_what_they_have_always_said() -> None:
+    for source, arch, ii, confidence in KNOWN:
+        prepared = prepare(source, arch)
+        found = MODEL.estimate(prepared.dfg, prepared.arch)
+        assert (found.ii, found.confidence) == (ii, pytest.approx(confidence, abs=1e-6)), (source, arch)
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"folds: expected 0 .* or at least 2, found 1"):
-        InitiationConfig(folds=1)
     with pytest.raises(OptionError, match="files: no file matches 'nowhere/"):
         InitiationConfig(files="nowhere/*.c").sources()
 
 
-def test_the_array_of_a_label_is_built_from_its_text() -> None:
-    assert array("torus:2x2").name == build("torus:2x2").name
+def test_the_users_array_has_loops_of_its_own() -> None:
+    drawn = MODEL.drawn(InitiationConfig(own=12), "torus:3x3")
+    assert {arch for _, arch in drawn} == {"torus:3x3"}
+    assert len({source for source, _ in drawn}) == len(drawn) == 12

@@ -14,7 +14,7 @@ import numpy as np
 from gridloom.archs.spec import parameters
 from gridloom.errors import OptionError
 from gridloom.learn import weights
-from gridloom.learn.boosted import of_arrays
+from gridloom.learn.boosted import forest_of_arrays
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
 from gridloom.targets.dataflow.costs.queueing import Queueing
 from gridloom.targets.dataflow.families.rdu import RduParameters
@@ -96,7 +96,7 @@ class LearnedCostModel:
                 f"the weights are those of another model: expected trees over {len(POOLED)} columns, found {found}; "
                 "`gridloom train cost-model` makes new ones"
             )
-        self.trees = PooledTrees(forest=of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
+        self.trees = PooledTrees(forest=forest_of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
         self.formula = Queueing()
 
     @classmethod

@@ -17,7 +17,6 @@ import numpy as np
 
 from gridloom.errors import OptionError
 from gridloom.learn import weights
-from gridloom.learn.boosted import to_arrays
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.dataflow.learned import data
@@ -107,7 +106,7 @@ class DataflowCostModel:
         }
         target = work.weights or work.folder / f"{NAME}.npz"
         target.parent.mkdir(parents=True, exist_ok=True)
-        arrays = to_arrays(trees.forest, PREFIX)
+        arrays = trees.forest.to_arrays(PREFIX)
         weights.save(target, arrays, about)
         if not work.over():
             about["cross_validation"] = cross_validate(groups, config, work)

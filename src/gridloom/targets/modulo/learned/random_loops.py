@@ -19,11 +19,8 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
-from gridloom.archs import build
-from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg, DfgBuilder
 
 #: Ops of two operands, the frequent ones several times.
@@ -261,12 +258,6 @@ def array_text(number: int) -> str:
     rows, cols = rng.choice(_SIZES)
     makers = {"torus": _torus, "central": _central, "preset": _preset, "hycube": _hycube, "described": _described}
     return json.dumps(makers[kind](rng, rows, cols), sort_keys=True)
-
-
-@lru_cache(maxsize=512)
-def array(text: str) -> Arch:
-    """Return the array of a description (JSON text, or an ARCH string), built once."""
-    return build(json.loads(text) if text.startswith("{") else text)
 
 
 def _memory(rng: random.Random) -> dict[str, Any]:

@@ -1,22 +1,20 @@
-"""What the mappability models see of a graph: features of its nodes, its edges, and features of the whole graph.
+"""What the mappability models see of a graph: numbers of the whole graph on an array, and what each width adds.
 
-The global features describe what makes rows of ALUs run out of wires: how deep the graph is against the rows, how many
-values are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted twice:
-in ops, and in rows as :mod:`gridloom.targets.rows.bounds` gives them, where an op may share the row of an op that it
+The numbers describe what makes rows of ALUs run out of wires: how deep the graph is against the rows, how many values
+are alive between two levels, how far constants, inputs and outputs have to be carried. Levels are counted twice: in
+ops, and in rows as :mod:`gridloom.targets.rows.bounds` gives them, where an op may share the row of an op that it
 reads.
 
-Layout: ``nodes`` is [node, 15]: kind (one of four), operands, fan-out (logarithm, more than one), ops before and after
-on the longest path, slack, depth, reach of the furthest reader, and the window of rows. The global vector has three
-parts: ``BY_COLUMNS`` features that depend on the columns, then those that do not (``_by_ops``, ``_by_rows``), then
-``_AGAINST`` of them set against the size of the array. The parts that depend on columns can be replaced for other
-numbers of columns without computing the rest again (:func:`on_columns`). Divisors (12, 40, 80) bring features to about
-1; they are part of the shipped weights, so a change of them needs a new training.
+``NAMES`` lists the numbers of a pair: counts of array and graph, then those that do not depend on the columns
+(``_by_ops``, ``_by_rows``). :func:`on_columns` gives the features on some columns: those that depend on them, the
+latter, and ``_AGAINST`` of these set against the size of the array. Divisors (12, 40, 80) bring features to about 1;
+they are part of the shipped weights, so a change of them needs a new training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -24,25 +22,33 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.dfg.ops import OP_TABLE
 from gridloom.targets.rows.bounds import count_columns, heard_in_row, register_rows, row_windows, short_of_registers
-from gridloom.targets.rows.learned.data import OPS, LabelledGraph, encode
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
+
+#: The ops in the order in which graphs number them.
+OPS: Final = tuple(sorted(OP_TABLE["cma24"]))
+_NUMBER: Final = {name: k for k, name in enumerate(OPS)}
 
 OP, CONST, LOAD, STORE = 0, 1, 2, 3
 _KIND: Final = tuple(
     {"const": CONST, "livein": CONST, "input": LOAD, "output": STORE}.get(name, OP) for name in OPS
 )  # fmt: skip
 
-NODE_FEATURES: Final = 15
-#: Global features: some depend on the columns of the array, some do not, and the last set the latter against its size.
+#: Features on some columns: some depend on the columns of the array, some do not, and the last set the latter against
+#: its size.
 BY_COLUMNS: Final = 6
 _ALONE: Final = 53
 _AGAINST: Final = 15
 GLOBAL_FEATURES: Final = BY_COLUMNS + _ALONE + _AGAINST
-#: Positions of the features that only say which array it is: columns, rows, constant registers.
-ARRAY_COLUMNS, ARRAY_ROWS, ARRAY_CONSTANTS = 0, BY_COLUMNS, BY_COLUMNS + 1
+#: The numbers of a pair: counts of the array and of the graph, then the features that do not depend on the columns.
+COUNTS: Final = (
+    "rows", "columns", "registers_per_row", "own_row_operands", "ops", "constants", "loads", "stores", "bound",
+    "least_rows", "least_columns",
+)  # fmt: skip
+NAMES: Final = (*COUNTS, *(f"alone_{k}" for k in range(_ALONE)))
 #: Positions of the features that are set against columns (ops of the fullest level, the most values alive; early and
 #: late, by ops and by rows) and against cells (all values alive; lengths of edges), and what those were divided by.
 _PEAKS: Final = [BY_COLUMNS + k for k in (12, 13, 15, 17, 38, 39, 41, 43)]
@@ -82,53 +88,52 @@ class ArrayShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFeatures:
-    """The features of a graph on an array.
-
-    It is made for one array shape; ``bound`` is the fewest columns by counting.
-    """
+    """A graph on an array, as the models see it."""
 
     shape: ArrayShape
-    #: nodes[node, feature]; source[edge] and target[edge]; features of the whole graph.
-    nodes: Floats
+    #: source[edge] and target[edge]; op number, constant and kind of each node: what the published network sees.
     source: Ints
     target: Ints
-    global_features: Floats
-    #: Op number (for the published features), constant and kind of each node.
     ops: Ints
     values: Floats
     kinds: Ints
+    #: The numbers of the pair (``NAMES``).
+    numbers: NDArray[np.float64]
+    #: The fewest columns by counting, and how many rows and columns the ops need at least; see ``bounds``.
     bound: int
-    counts: tuple[int, int, int, int]
-    #: How many rows it needs at least, and how many columns its ops need in them; see ``bounds``.
     least_rows: int
     least_columns: int
     #: Whether the constants with readers in low rows outnumber the registers there.
     short_of_registers: bool = False
 
     @property
-    def too_high(self) -> bool:
-        """Whether the rows, columns or constant registers that it needs at least prove that it does not fit."""
-        high = self.least_rows > self.shape.rows or self.least_columns > self.shape.cols
-        return high or self.short_of_registers
+    def too_high(self) -> str:
+        """In words, why rows, columns or constant registers prove that it does not fit; empty: they do not."""
+        if self.least_rows > self.shape.rows:
+            return f"needs at least {self.least_rows} rows, has {self.shape.rows}"
+        if self.least_columns > self.shape.cols:
+            return f"needs at least {self.least_columns} columns, has {self.shape.cols}"
+        return "needs more constant registers in its lower rows than there are" if self.short_of_registers else ""
 
 
-def of_row(row: LabelledGraph, shape: ArrayShape) -> GraphFeatures:
-    """Return the features of a labelled graph."""
-    return features(row.ops, row.values, row.edges, shape)
+def encode(dfg: Dfg) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
+    """Return a graph as numbers: op and constant of each node, (source, target, operand) of each edge.
+
+    Ops that the array does not know become ``nop``. Edges that only order nodes are left out.
+    """
+    ops = [_NUMBER.get(node.op, _NUMBER["nop"]) for node in dfg.nodes]
+    values = [int(node.value or 0) for node in dfg.nodes]
+    index = dfg.index
+    edges = [(index[e.source], index[e.target], e.operand) for e in dfg.edges if e.carries_value]
+    return ops, values, edges
 
 
 def of_graph(dfg: Dfg, shape: ArrayShape) -> GraphFeatures:
-    """Return the features of a graph. Linear in nodes and edges, about 1 ms."""
-    return features(*encode(dfg), shape)
-
-
-def features(
-    ops: Sequence[int], values: Sequence[int], edges: Sequence[tuple[int, int, int]], shape: ArrayShape
-) -> GraphFeatures:
-    """Return the features of a graph given as numbers (``data.encode``).
+    """Return the features of a graph on an array. Linear in nodes and edges, about 1 ms.
 
     The graph has to be acyclic, else levels mean nothing.
     """
+    ops, values, edges = encode(dfg)
     kinds = [_KIND[op] for op in ops]
     is_op = [kind == OP for kind in kinds]
     counts = (kinds.count(OP), kinds.count(CONST), kinds.count(LOAD), kinds.count(STORE))
@@ -137,24 +142,19 @@ def features(
     ends = np.array([edge[:2] for edge in edges], dtype=np.int32).reshape(-1, 2)
     heard = len(kinds) if shape.own_row_operands < 0 else shape.own_row_operands
     lowest, above = (np.array(rows, dtype=np.int32) for rows in row_windows(is_op, [e[:2] for e in edges], heard))
-    nodes = _nodes(kinds, ends, first, tail, shape)
-    nodes[:, 12:] = np.stack([lowest, above, shape.rows - 1 - lowest - above], axis=1) / shape.rows
     height = int(lowest.max(initial=0)) + 1
     least = count_columns(lowest[np.array(is_op, dtype=bool)], max(height, shape.rows)) or 0
     alone = [*_by_ops(kinds, ends, first, tail, counts, shape), *_by_rows(kinds, ends, lowest, above, shape)]
-    whole = np.concatenate([np.zeros(BY_COLUMNS), alone, np.zeros(_AGAINST)]).astype(np.float32)
-    _set_size(whole, counts, bound, least, shape)
+    array = (shape.rows, shape.cols, shape.constants / shape.rows, shape.own_row_operands)
     return GraphFeatures(
         shape=shape,
-        nodes=nodes,
         source=ends[:, 0],
         target=ends[:, 1],
-        global_features=whole,
         ops=np.array(ops, dtype=np.int32),
         values=np.array(values, dtype=np.float32),
         kinds=np.array(kinds, dtype=np.int32),
+        numbers=np.array([*array, *counts, bound, height, least, *alone], dtype=np.float64),
         bound=bound,
-        counts=counts,
         least_rows=height,
         least_columns=least,
         short_of_registers=height <= shape.rows and _short(kinds, edges, shape),
@@ -195,56 +195,25 @@ def _levels(kinds: Sequence[int], edges: Sequence[tuple[int, int, int]]) -> tupl
     return np.array(first, dtype=np.int32), np.array(tail, dtype=np.int32)
 
 
-def _nodes(kinds: Sequence[int], ends: Ints, first: Ints, tail: Ints, shape: ArrayShape) -> Floats:
-    """The features of each node; those about rows are filled in later."""
-    count = len(kinds)
-    out = np.bincount(ends[:, 0], minlength=count).astype(np.float32)
-    depth = float(_depth(kinds, first, tail))
-    nodes = np.zeros((count, NODE_FEATURES), dtype=np.float32)
-    nodes[np.arange(count), kinds] = 1.0
-    nodes[:, 4] = np.bincount(ends[:, 1], minlength=count) / 2
-    nodes[:, 5] = np.log1p(out)
-    nodes[:, 6] = out > 1
-    nodes[:, 7] = first / shape.rows
-    nodes[:, 8] = tail / shape.rows
-    nodes[:, 9] = (depth - 1 - first - tail) / shape.rows
-    nodes[:, 10] = depth / shape.rows
-    reach = np.zeros(count, dtype=np.float32)
-    if len(ends):
-        np.maximum.at(reach, ends[:, 0], first[ends[:, 1]] - first[ends[:, 0]])
-    nodes[:, 11] = reach / shape.rows
-    return nodes
-
-
 def _depth(kinds: Sequence[int], first: Ints, tail: Ints) -> int:
     """The number of ops on the longest path."""
     ops = np.asarray(kinds) == OP
     return int((first + tail)[ops].max(initial=0)) + 1
 
 
-def on_columns(graph: GraphFeatures, columns: int) -> Floats:
-    """Return the global features of a graph on the first ``columns`` of its array."""
-    whole = graph.global_features.copy()
-    _set_size(whole, graph.counts, graph.bound, graph.least_columns, replace(graph.shape, cols=columns))
-    return whole
-
-
-def _set_size(whole: Floats, counts: tuple[int, int, int, int], bound: int, least: int, shape: ArrayShape) -> None:
-    """Fill in the global features that depend on the columns of the array."""
-    ops, constants, loads, stores = counts
-    cells = shape.rows * shape.cols
-    whole[:BY_COLUMNS] = [
-        shape.cols / 12,
-        bound / shape.cols,
-        ops / cells,
-        loads / shape.cols,
-        stores / shape.cols,
-        (ops + constants + loads + stores) / cells,
-    ]
-    whole[-_AGAINST] = constants / max(1, shape.constants)
-    whole[-_AGAINST + 1] = least / shape.cols
-    whole[-_AGAINST + 2 : -len(_SUMS)] = whole[_PEAKS] * _PEAK_SCALE / shape.cols
-    whole[-len(_SUMS) :] = whole[_SUMS] * _SUM_SCALES / cells
+def on_columns(numbers: NDArray[np.float64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return [width, feature] for the numbers of a pair on the first columns of its array."""
+    rows, _, registers, _, ops, constants, loads, stores, bound, _, least = numbers[: len(COUNTS)].tolist()
+    alone = np.broadcast_to(numbers[len(COUNTS) :], (len(columns), _ALONE))
+    wide = columns.astype(np.float64)[:, None]
+    cells = rows * wide
+    by_columns = [wide / 12, bound / wide, ops / cells, loads / wide, stores / wide]
+    by_columns.append((ops + constants + loads + stores) / cells)
+    against = [np.full_like(wide, constants / max(1.0, registers * rows)), least / wide]
+    peaks, sums = (alone[:, [k - BY_COLUMNS for k in at]] for at in (_PEAKS, _SUMS))
+    return np.concatenate(
+        [*by_columns, alone, *against, peaks * _PEAK_SCALE / wide, sums * _SUM_SCALES / cells], axis=1
+    )
 
 
 def _by_ops(

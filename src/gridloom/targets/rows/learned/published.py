@@ -1,6 +1,6 @@
 """The published network as an estimator: DGCNN in numpy, so that asking it needs no torch.
 
-The forward pass is that of ``torch_models.Dgcnn``, in its own order: graph convolutions Z = tanh(D~^-1 A~ Z W), all
+The forward pass is that of ``dgcnn_training.Dgcnn``, in its own order: graph convolutions Z = tanh(D~^-1 A~ Z W), all
 layers joined, SortPooling to a fixed number of nodes, two one-dimensional convolutions, W + 1 labels. A predicted width
 below the bound is raised to it, as published.
 """
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.partition.width_estimate import WidthEstimate, bound_estimate, check_columns
-from gridloom.targets.rows.learned.data import OPS
-from gridloom.targets.rows.learned.features import LOAD, STORE, ArrayShape, GraphFeatures, of_graph
+from gridloom.targets.rows.learned.features import LOAD, OPS, STORE, ArrayShape, GraphFeatures, of_graph
 
 Floats = NDArray[np.float32]
 
 NAME: Final = "dgcnn"
+#: What it sees of a node.
+FEATURES: Final = ("op", "constant", "input", "output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +88,15 @@ def _convolved(values: Floats, weight: Floats, bias: Floats) -> Floats:
 
 def save(path: Path, network: PublishedNetwork, about: Mapping[str, Any]) -> None:
     """Write a network and a description for its model card to a file of weights."""
-    known = {"model": NAME, "kept": network.kept, "rows": network.rows, "cols": network.cols}
-    weights.save(path, network.parameters, {**about, **known})
+    known = {"kept": network.kept, "rows": network.rows, "cols": network.cols}
+    weights.save_model(path, NAME, network.parameters, {**about, **known}, features=FEATURES)
 
 
 def load(path: Path | None = None) -> PublishedNetwork:
     """Return the network of a file of weights; None: the shipped one. OptionError for a file that holds none."""
-    arrays, about = weights.load(path or weights.weights_path(NAME))
-    if about.get("model") != NAME:
-        raise OptionError(f"these are weights of {about.get('model')!r}, expected {NAME!r}", where=str(path))
-    return PublishedNetwork(
-        parameters=arrays, kept=int(about["kept"]), rows=int(about["rows"]), cols=int(about["cols"])
-    )
+    arrays, about = weights.load_model(path, NAME, features=FEATURES)
+    known = {name: int(about[name]) for name in ("kept", "rows", "cols")}
+    return PublishedNetwork(parameters=arrays, **known)
 
 
 class PublishedEstimator:
