@@ -86,6 +86,16 @@ def test_a_kernel_whose_callee_or_constant_changed_is_compiled_again_and_replace
     assert sorted(path.name for path in package.rglob("*.nb?")) == kept
 
 
+def test_a_kernel_is_loaded_without_what_only_compilation_needs(package: Path):
+    wanted = "numba.np.arraymath"
+    probe = f"\nimport sys\nprint({wanted!r} in sys.modules)"
+    kernel = package / "kernel.py"
+    kernel.write_text(KERNEL + "\nprint(walk(10))" + probe)
+    command, environment = [sys.executable, str(kernel)], {"PYTHONPATH": str(package.parent), "HOME": str(package)}
+    runs = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
+    assert [run.stdout.split() for run in runs] == [["11", "True"], ["11", "False"]]
+
+
 def test_a_kernel_that_was_kept_with_records_that_are_gone_is_compiled_again(package: Path):
     assert run_kernel(package) == ("11", "compiled")
     (index,) = package.rglob("*.nbi")

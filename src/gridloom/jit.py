@@ -34,6 +34,7 @@ from numba.core import caching, config, event, typed_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, _LowerResult
 from numba.core.compiler_machinery import register_pass
+from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 from numpy.typing import NDArray
 
@@ -163,6 +164,17 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):
 
 class _KernelCache(caching.FunctionCache):
     _impl_class = _KernelCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature; None: it has to be compiled.
+
+        numba's own method first loads all that numba can compile, which takes several times as long as the code. Code
+        that is compiled already needs the run-time system alone; :meth:`Dispatcher.compile` loads the rest if it has
+        to.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _LazyCache(caching._Cache):

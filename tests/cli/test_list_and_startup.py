@@ -38,6 +38,15 @@ def test_help_loads_nothing_heavy(words):
     assert "Usage: gridloom" in out
 
 
+def test_a_command_imports_no_other():
+    probe = (
+        "import sys\nfrom gridloom.cli import main\nmain(['show', 'torus:2x2'])\nprint(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    inside = {name for name in done.stderr.split() if name.startswith("gridloom.cli.commands.")}
+    assert [name for name in inside if "show" not in name] == []
+
+
 def test_version(gridloom):
     done = gridloom("--version")
     assert (done.status, done.out) == (0, f"gridloom {__version__}\n")

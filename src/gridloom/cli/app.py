@@ -1,13 +1,13 @@
 """The commands and their order in the help text.
 
-Importing this module imports every command's function, but no command imports what it works with before it runs:
+A command's function is imported when its name is given, and no command imports what it works with before it runs:
 ``gridloom --help`` and completion have to answer at once. The commands are declared: those that serve every target in
 :mod:`gridloom.builtin`, the others in the declaration of their target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from itertools import groupby
 from typing import Annotated, Any, Final
@@ -25,6 +25,24 @@ from gridloom.limits import check_numbers
 TASKS: Final = ("Map", "Judge and understand", "Compare and explore", "Hardware", "Learn", "Installation")
 
 
+class _BuiltIn(Mapping[str, Any]):
+    """The commands that are built in, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _make_command(name, dict(COMMANDS)[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class _Commands(TyperGroup):
     """The commands as one; Ctrl-C reaches the entry as Abort.
 
@@ -34,13 +52,17 @@ class _Commands(TyperGroup):
 
     _completes = False
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _BuiltIn()  # type: ignore[assignment]
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name; None where neither we nor a plug-in have it."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             return found
         added = registry.plugin_commands().get(cmd_name)
-        return None if added is None else _plugin_command(cmd_name, added)
+        return None if added is None else _make_command(cmd_name, added)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the overview: the commands that are built in, under the task that each belongs to."""
@@ -92,18 +114,13 @@ def _within_limits(function: Callable[..., int]) -> Callable[..., int]:
     return checked
 
 
-def _plugin_command(name: str, command: registry.Command) -> Any:
-    """The command of a plug-in, as typer makes one of a function."""
+def _make_command(name: str, command: registry.Command) -> Any:
+    """The command, as typer makes one of a function. Its line in the overview has room for 54 characters."""
     alone = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=app.info.context_settings)
-    _add(alone, name, command)
-    return typer.main.get_command(alone)
-
-
-def _add(group: typer.Typer, name: str, command: registry.Command) -> None:
-    """Declare a command to typer. Its line in the overview has room for 54 characters on a terminal of 80 columns."""
     # After \b click leaves the lines as they are, so that the example can be copied.
     example = f"\b\nExample:\n  gridloom {name} {command.example}".rstrip()
-    group.command(name, short_help=command.summary, epilog=example)(_within_limits(command.load()))
+    alone.command(name, short_help=command.summary, epilog=example)(_within_limits(command.load()))
+    return typer.main.get_command(alone)
 
 
 #: The commands that are built in, task by task; those of a single target come last in their task.
@@ -113,9 +130,6 @@ COMMANDS: Final = tuple(
         key=lambda row: (TASKS.index(row[1].task), not row[1].target.startswith("gridloom.cli.")),
     )
 )
-
-for _name, _command in COMMANDS:
-    _add(app, _name, _command)
 
 
 def _version(wanted: bool) -> None:

@@ -109,6 +109,7 @@ TARGET: Final = Target(
         "estimates": {"modulo": "gridloom.targets.modulo.estimate"},
         "passes": {"instructions": "gridloom.targets.modulo.export.openedge.lowering:lower"},
         "rules": {"instructions": "gridloom.targets.modulo.rules.openedge:RULES"},
+        "objectives": {"instructions": "gridloom.targets.modulo.export.openedge.objective"},
         "emitters": {"openedge": "gridloom.targets.modulo.export.openedge.package:package"},
     },
 )

@@ -38,6 +38,9 @@ class ModuloConfig(GivenPlacements):
     removal: float = 0.65
     #: Whether nodes may be computed more than once.
     recompute: bool = True
+    #: On arrays whose slots last several clocks: batches of starts at each II from which the mapping of least clocks is
+    #: taken; 0: the first mapping of the lowest II.
+    batches: int = 8
     #: On arrays with memory banks: the bank of some arrays, as in ``x:left+y:right``; the mapper chooses the others.
     banks: str = ""
 
@@ -49,6 +52,7 @@ class ModuloConfig(GivenPlacements):
                 "moves": 1,
                 "patience": 1,
                 "doublings": 0,
+                "batches": 0,
                 "passes": 0,
                 "extra": 0,
                 "history": 0,

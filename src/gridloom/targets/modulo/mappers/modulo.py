@@ -30,6 +30,7 @@ from gridloom.search.placements import find_misplaced, given_tiles
 from gridloom.search.settings import origin
 from gridloom.targets.modulo.mappers.banks import choose_banks, given_banks
 from gridloom.targets.modulo.mappers.cells.cells import UnitCells, unit_cells
+from gridloom.targets.modulo.mappers.cheapest import find_cheapest
 from gridloom.targets.modulo.mappers.config import ModuloConfig
 from gridloom.targets.modulo.mappers.mapping import Solution, to_mapping
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
@@ -69,8 +70,11 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     if cells is not None:
         return _below(cells, search, config, clock, bound)
     clock.prepared()
-    walk = (TimedWalk if takes_slices(config, budget) else Walk)(search, config, clock, bound)
+    sliced = takes_slices(config, budget) and not search.counts_clocks(config)
+    walk = (TimedWalk if sliced else Walk)(search, config, clock, bound)
     best = walk.best()
+    if best is not None and search.counts_clocks(config):
+        best = find_cheapest(best, walk, search, clock)
     clock.report("done", "" if best is None else f"II {best.ii}")
     if best is None:
         return walk.failure()

@@ -18,6 +18,7 @@ from __future__ import annotations
 from gridloom.jit import borrowing, compile_kernel
 from gridloom.search.arrays import Float64s, Int64s
 from gridloom.search.random import RandomState, random_unit
+from gridloom.targets.modulo.mappers.clock_kernel import add_clock_prices
 from gridloom.targets.modulo.mappers.crossbars.wire_kernel import FAR, price
 from gridloom.targets.modulo.mappers.overuse_kernel import mark, mark_node, overuse, remember
 from gridloom.targets.modulo.mappers.reach.box_kernel import TILES, add_all, add_ball, add_way, begin_box, end_box
@@ -428,6 +429,8 @@ def _place_node(run: PlacerRun, node: int, parameters: Parameters) -> None:
     _slot_costs(run, box, work.cost, work.random_state, node, low, high, parameters.noise)
     near = _add_input_costs(run, node, low, high)
     near += _add_output_costs(run, node, low, high)
+    if parameters.clock_price > 0.0:
+        add_clock_prices(run, node, low, high, parameters.clock_price)
     _add_tie_costs(loop, state, box, work.cost, ii, node, low, high)
     best, tile, when = FAR, -1, -1
     first_tile = work.first_tile[node]

@@ -285,6 +285,11 @@ class ModuloProblem:
         last = self.arch.operand_inputs.shape[1] - 1
         return self.arch.has("flags") and self.dfg.edges[edge].operand == last
 
+    @property
+    def kind_models(self) -> list[int]:
+        """The graph position of the first node of each kind."""
+        return self._kinds[1]
+
     @cached_property
     def _kinds(self) -> tuple[list[int], list[int]]:
         """The kind of each node, and the graph position of the first node of each kind.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from gridloom.targets.modulo.mappers.state import ModuloLoop, Parameters, Race, 
 #: Starts that run together. The number is fixed, so that a result does not depend on the number of workers.
 BATCH = 4
 
+
+if TYPE_CHECKING:
+    from gridloom.targets.modulo.mappers.config import ModuloConfig
 
 #: Weight of the distance to its preferred cycle for a node without placed neighbours.
 PULL = 0.3
@@ -85,6 +89,7 @@ class ModuloSearch:
         #: Whether the first starts anneal a placement. Estimates of routes know nothing of wires that take no cycle.
         self.large = len(problem.nodes) >= LARGE and not problem.arch.has("crossbars") if large is None else large
         self.distances = Distances(problem)
+        self.objective = registry.hook_for("objectives", problem.arch)
         self._loops: dict[int, ModuloLoop] = {}
 
     def loop(self, ii: int) -> ModuloLoop:
@@ -156,7 +161,8 @@ class ModuloSearch:
                 first_tile, first_cycle = places
         boxed = fabric.tiles > BOXED and fabric.wires == 0
         reach = self.distances.reach if boxed else None
-        work = workspace(fabric, state, rank, first_tile, int(rng.integers(1 << 31)), first_cycle, reach)
+        seed_of_kernel = int(rng.integers(1 << 31))
+        work = workspace(fabric, state, rank, first_tile, seed_of_kernel, first_cycle, reach, self._lanes)
         found = bool(negotiate(fabric, loop, state, work, parameters, race, report))
         solution = Solution(self.problem, ii, registers, state)
         if found and not self._fits(solution):
@@ -164,6 +170,31 @@ class ModuloSearch:
         if found:
             won[0] = -1 if any_wins else min(int(won[0]), number)
         return ModuloAttempt(found, solution, int(report[0]) + counted, int(report[1]))
+
+    def counts_clocks(self, config: ModuloConfig) -> bool:
+        """Whether the least clocks are looked for, and not the lowest II alone."""
+        return self.objective is not None and config.batches > 0
+
+    def sample(self, ii: int, first: int, effort: Parameters, clock: SearchClock) -> list[Solution]:
+        """Run a batch of starts from number ``first`` on, none of which ends another; return the legal solutions."""
+        loop = self.loop(ii)
+        jobs: list[Callable[[], ModuloAttempt | None]] = [
+            partial(self._start, loop, ii, first + k, effort, clock, np.full(1, 1 << 30, dtype=np.int64))
+            for k in range(BATCH)
+        ]
+        attempts = [attempt for attempt in clock.run(jobs) if attempt is not None]
+        clock.moves += sum(attempt.moves for attempt in attempts)
+        return [attempt.solution for attempt in attempts if attempt.found]
+
+    @cached_property
+    def _lanes(self) -> tuple[Int64s, Int64s] | None:
+        """[kind] -> clocks that its ops take; [kind, tile] -> the lane that they use; None: slots last equally."""
+        if self.objective is None:
+            return None
+        classes = [self.problem.dfg.ops[k].op_class for k in self.problem.kind_models]
+        lanes = self.objective.lanes_of(self.problem.arch)
+        lane = [lanes if self.objective.takes_lane(name) else [-1] * len(lanes) for name in classes]
+        return np.array([self.objective.clocks_of(name) for name in classes], dtype=np.int64), np.array(lane)
 
     def annealed(self, number: int) -> bool:
         """True for a start that anneals a placement first: most of those of a large graph.
@@ -285,7 +316,10 @@ def _parameters(effort: Parameters, nodes: int, rng: np.random.Generator) -> tup
         extra=effort.extra if rng.random() < 0.5 else 3 * effort.extra,
         removal=min(1.0, effort.removal + 0.4 * (rng.random() - 0.4)),
     )
-    return parameters._replace(leaving=parameters.removal), 1.0 + rng.random()
+    move_price = 1.0 + rng.random()
+    if effort.clock_price > 0.0:
+        parameters = parameters._replace(clock_price=effort.clock_price * 8.0 ** rng.random())
+    return parameters._replace(leaving=parameters.removal), move_price
 
 
 def _settled(parameters: Parameters, effort: Parameters, rng: np.random.Generator) -> Parameters:

@@ -249,6 +249,8 @@ class Parameters(NamedTuple):
     rerouting: float = 0.35
     #: Annealing moves per node of a start that anneals a placement first.
     annealing: int = 1000
+    #: What a node pays for each clock by which it makes its slot longer.
+    clock_price: float = 0.0
 
 
 class Marks(NamedTuple):
@@ -262,6 +264,21 @@ class Marks(NamedTuple):
     leaving: Int64s
     rerouted: Int64s
     marked: Int64s
+
+
+class SlotClocks(NamedTuple):
+    """On arrays whose slots last as long as their slowest op: what decides how long; without lanes, nothing does.
+
+    A slot lasts ``longest`` clocks of the ops in it, and one more than there are ops in the busiest of its lanes.
+    """
+
+    #: [kind]: clocks that an op takes alone. [kind, tile]: the lane that it uses there; -1: none.
+    alone: Int64s
+    lane: Int64s
+    #: Filled by the kernel: [slot] clocks of the slowest op and of the slot; [lane, slot] ops in the lane.
+    longest: Int64s
+    clocks: Int64s
+    waiting: Int64s
 
 
 class PlacerScratch(NamedTuple):
@@ -284,6 +301,8 @@ class PlacerScratch(NamedTuple):
     rank: Float64s
     #: The state of the random numbers.
     random_state: Uint64s
+    #: How long slots last.
+    clocks: SlotClocks
 
 
 class PlacerRun(NamedTuple):
@@ -347,6 +366,7 @@ def workspace(
     seed: int,
     first_cycle: Int64s | None = None,
     reach: Reach | None = None,
+    lanes: tuple[Int64s, Int64s] | None = None,
 ) -> PlacerScratch:
     """The memory of a start, with its own stream of random numbers."""
     # Results of the last cycles are written after the horizon.
@@ -369,7 +389,15 @@ def workspace(
         every_edge=np.arange(edges),
         rank=rank,
         random_state=np.array([seed], dtype=np.uint64),
+        clocks=_slot_clocks(fabric.ii, lanes),
     )
+
+
+def _slot_clocks(ii: int, lanes: tuple[Int64s, Int64s] | None) -> SlotClocks:
+    """How long slots last, before anything is placed; ``lanes`` are the first two fields."""
+    alone, lane = lanes or (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64))
+    zeros, waiting = np.zeros(ii, dtype=np.int64), np.zeros((int(lane.max(initial=-1)) + 1, ii), dtype=np.int64)
+    return SlotClocks(alone=alone, lane=lane, longest=zeros, clocks=zeros.copy(), waiting=waiting)
 
 
 def _tree(fabric: ModuloFabric, cycles: int) -> Tree:

@@ -149,7 +149,7 @@ class TimedWalk(Walk):
             effort = effort._replace(annealing=annealing, patience=max(1, effort.patience // _IMPATIENT))
             return self._spend(ii, effort, seconds, _BATCHES, hurried=True)
         if ii == self.bound.total:
-            return self._spend(ii, self._annealed(self._effort(turn), _FIRST), seconds)
+            return self._spend(ii, self._annealed(self.effort(turn), _FIRST), seconds)
         return self._spend(ii, self._short(), seconds, _BATCHES)
 
     def _rung_seconds(self, part: float, turn: int) -> float:
@@ -206,7 +206,7 @@ class TimedWalk(Walk):
         for ii in range(best - 1, self.bound.total - 1, -1):
             part = _NEAREST if ii == best - 1 else _BELOW
             seconds = max(part * self._remaining, _SHORTEST * self._limit)
-            if self._spend(ii, self._effort(turn), seconds) or self.clock.over():
+            if self._spend(ii, self.effort(turn), seconds) or self.clock.over():
                 return
 
     def _alternate(self, best: int, turn: int) -> None:
@@ -216,7 +216,7 @@ class TimedWalk(Walk):
         """
         cycle, step = divmod(turn - 1, len(_LONGER))
         longer = min(cycle, self.config.doublings)
-        effort = self._annealed(self._effort(longer), _ROUND << (longer + _LONGER[step]))
+        effort = self._annealed(self.effort(longer), _ROUND << (longer + _LONGER[step]))
         lowest = self.bound.total if step == len(_LONGER) - 1 else best - 1
         for ii in range(best - 1, lowest - 1, -1):
             part = _NEAREST if ii == best - 1 else _BELOW
@@ -256,7 +256,7 @@ class TimedWalk(Walk):
 
         Its patience is twice the usual one, since rounds take few moves where there is room.
         """
-        usual = self._effort(0)
+        usual = self.effort(0)
         moves, annealing = max(1, usual.moves // 2), max(1, usual.annealing // 2)
         return usual._replace(moves=moves, patience=2 * usual.patience, annealing=annealing)
 

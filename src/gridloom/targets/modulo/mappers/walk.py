@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ class Walk:
     def best(self) -> Solution | None:
         """The solution with the lowest II found before the MII was reached or the budget was used up; None: none."""
         for ii in self._upwards():
-            if self._try(ii, self._effort(0), self.clock) or self.clock.over():
+            if self._try(ii, self.effort(0), self.clock) or self.clock.over():
                 break
         if self.config.ii is None:
             self._below()
@@ -73,11 +74,11 @@ class Walk:
         """Try IIs below the best one, the nearest first, with more patience from pass to pass."""
         turn = 1
         while self.found is not None and self.found.ii > self.bound.total and not self.clock.over():
-            if self.clock.budget.unlimited and turn > self.config.passes:
+            if turn > self.passes():
                 return
             before = self.found.ii
             for ii in range(before - 1, self.bound.total - 1, -1):
-                if self._try(ii, self._effort(turn), self.clock) or self.clock.over():
+                if self._try(ii, self.effort(turn), self.clock) or self.clock.over():
                     break
             if self.found.ii == before:
                 turn += 1
@@ -86,9 +87,9 @@ class Walk:
         """Go on at an II that was asked for, with more patience from pass to pass, until it has a mapping."""
         turn = 1
         while self.found is None and not self.clock.over():
-            if self.clock.budget.unlimited and turn > self.config.passes:
+            if turn > self.passes():
                 return
-            self._try(ii, self._effort(turn), self.clock)
+            self._try(ii, self.effort(turn), self.clock)
             turn += 1
 
     def _try(self, ii: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False) -> bool:
@@ -119,7 +120,13 @@ class Walk:
         problem = with_copies(self.search.problem, self.search.loop(ii).preferred, ii, rng)
         return self.search if problem is None else ModuloSearch(problem)
 
-    def _effort(self, turn: int) -> Parameters:
+    def passes(self) -> float:
+        """The passes below the best II: without a limit as many as are asked for; one where clocks count, too."""
+        if self.search.counts_clocks(self.config):
+            return 1
+        return self.config.passes if self.clock.budget.unlimited else math.inf
+
+    def effort(self, turn: int) -> Parameters:
         """The parameters of a pass: moves and patience double from pass to pass, up to ``doublings`` times."""
         c = self.config
         times = 2 ** min(turn, c.doublings)
