@@ -163,7 +163,7 @@ def test_broken_cell_is_a_failed_row_and_the_others_go_on(gridloom, suite, monke
         (
             ["smoke", "--plot", "area=a.svg"],
             "--plot: no figure 'area' for a suite; known: ii, fifo, wirelength, seconds, mapped, speedup, by-loop, "
-            "strategies",
+            "strategies, comparison",
         ),
     ],
 )
@@ -199,3 +199,33 @@ def test_the_processor_is_an_option_of_a_run(gridloom, tmp_path):
     wrong = gridloom("bench", "loops.yaml", "--processor", "cores=2")
     assert wrong.status == 2
     assert wrong.err.startswith("error: --processor: cores: processor 'of the comparison' has no such setting")
+
+
+def test_two_mappers_on_three_arrays_and_five_seeds_are_one_table(gridloom, tmp_path):
+    (tmp_path / "loops.yaml").write_text("suite: loops\nsources: [kernel:axpy, kernel:gray]\narchs: ['torus:4x4']\n")
+    asked = ["bench", "loops.yaml", "--mapper", "modulo,ramp", "--arch", "torus:2x2,torus:2x3,regs=2,ramp-2"]
+    asked += ["--seeds", "5", "--effort", "2000", "--jobs", "1", "--store", "rows.sqlite"]
+    done = gridloom(*asked, "--table", "md", "--plot", "comparison=ratios.svg")
+    assert (done.status, done.err) == (0, "wrote ratios.svg\n")
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.out.splitlines()]
+    assert [line[:2] for line in lines[2:]] == [
+        [arch, mapper] for arch in ("torus:2x2", "torus:2x3,regs=2", "ramp-2", "all") for mapper in ("modulo", "ramp")
+    ]
+    assert lines[-1][2].endswith(" of 30")
+    rows = list(csv.DictReader(gridloom(*asked, "--resume", "--table", "csv").out.splitlines()))
+    assert [row["mapper"] for row in rows] == ["modulo", "ramp"] * 4
+    assert gridloom(*asked, "--resume", "--table", "latex").out.startswith("\\begin{tabular}")
+    record = gridloom(*asked, "--resume", "--json").record
+    assert {row["mapper"] for row in record["rows"]} == {"modulo", "ramp"}
+    assert [str(row["wins"] if row["wins"] is not None else "") for row in record["mappers"]] == [
+        row["wins"] for row in rows
+    ]
+
+
+def test_cpu_limit_ends_a_search_in_the_place_of_a_time_limit(gridloom, tmp_path):
+    (tmp_path / "one.yaml").write_text("sources: [kernel:gray]\narchs: ['torus:2x2']\nbudget: {cpu_limit: 5}\n")
+    assert gridloom("bench", "one.yaml", "--jobs", "1", "--cpu-limit", "2").status == 0
+    both = gridloom("bench", "one.yaml", "--cpu-limit", "2", "--time-limit", "2")
+    message = "error: --time-limit counts seconds, --cpu-limit those of CPU time; give one of them\n"
+    assert (both.status, both.err) == (2, message)
+    assert gridloom("map", "kernel:gray", "--arch", "torus:2x2", "--cpu-limit", "1", "--time-limit", "1").err == message

@@ -254,7 +254,7 @@ void some(const int *restrict x, int *restrict y, int n) {
     assert (refused.status, refused.err) == (2, f"error: static.c:3: {message}\n")
     failed = gridloom("map", "static.c:carry", "--arch", "mesh:4x4")
     assert failed.status == 1
-    assert "recurrence" in failed.out and "would help: a modulo-scheduled array (torus) with II 2" in failed.out
+    assert "recurrence" in failed.out and "untried: a modulo-scheduled array (torus) with II 2" in failed.out
     assert gridloom("map", "static.c:count", "--arch", "torus:4x4", "--time-limit", "20").status == 0
 
 

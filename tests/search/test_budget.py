@@ -183,3 +183,12 @@ def test_watched_run_sets_its_flag_without_being_asked():
         while not clock.stop[0] and time.monotonic() < deadline:
             time.sleep(0.005)
     assert clock.stop[0] != 0
+
+
+def test_a_limit_of_cpu_time_counts_the_time_of_the_process_alone(monkeypatch):
+    spent = iter([10.0, 11.0, 14.5])
+    monkeypatch.setattr("gridloom.search.budget.time.process_time", lambda: next(spent, 14.5))
+    monkeypatch.setattr("gridloom.search.compiling.seconds", lambda *, cpu=False: 2.0)
+    clock = Budget(time_limit=4.0, cpu_time=True).start()
+    assert (clock.seconds, clock.over()) == (1.0, True)
+    assert clock.remaining == 0.0

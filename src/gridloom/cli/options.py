@@ -125,6 +125,14 @@ TimeLimit = Annotated[
         "simulating the mapping does not.",
     ),
 ]
+CpuLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--cpu-limit",
+        metavar="SECONDS",
+        help="End each search after so many seconds of CPU time, in the place of --time-limit.",
+    ),
+]
 Effort = Annotated[
     int | None, typer.Option("--effort", metavar="N", help="End each search after this many moves of the mapper.")
 ]

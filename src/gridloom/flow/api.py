@@ -18,13 +18,14 @@ from gridloom.archs.model import Arch
 from gridloom.compiler.python.kernel import PythonKernel
 from gridloom.dfg.model import Dfg
 from gridloom.errors import OptionError
-from gridloom.flow.bench.run import Report, on_arrays, select_cells, with_budget
+from gridloom.flow.bench.run import Report, bench_mappers
 from gridloom.flow.bench.run import bench as run_suite
-from gridloom.flow.bench.suite import Suite, load_suite
+from gridloom.flow.bench.selection import SuiteChoice
+from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.display.picture import Picture
 from gridloom.flow.files import load_any, load_mapping
 from gridloom.flow.inputs import ArchLike, read_arch, read_source
-from gridloom.flow.request import Placement, Request
+from gridloom.flow.request import Placement, Request, limit_seconds
 from gridloom.flow.result import Result
 from gridloom.flow.run import run as run_flow
 from gridloom.mapping import json_format
@@ -61,6 +62,7 @@ def map(
     ii: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
+    cpu_limit: float | None = None,
     effort: int | None = None,
     jobs: int = 1,
     settings: MappingABC[str, Any] | None = None,
@@ -84,6 +86,7 @@ def map(
     ii: the II to map at, on modulo-scheduled arrays; None leaves the choice to the mapper
     seed: the random seed; the same seed and effort give the same mapping
     time_limit: seconds of search, compilation not counted; None sets no limit
+    cpu_limit: seconds of CPU time of the search, in the place of time_limit
     effort: moves of the search (or the mapper's own unit of work); None sets no limit
     jobs: how many workers search at the same time
     settings: fields of the mapper's configuration
@@ -103,7 +106,7 @@ def map(
             mapper=mapper,
             ii=ii,
             seed=seed,
-            time_limit=time_limit,
+            **limit_seconds(time_limit, cpu_limit),
             effort=effort,
             jobs=jobs,
             settings=settings or {},
@@ -235,69 +238,66 @@ def bench(
     *,
     mapper: str | MapperFunction | Sequence[str | MapperFunction] | None = None,
     arch: str | Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
+    seeds: int | Sequence[int] | None = None,
     effort: int | None = None,
     time_limit: float | None = None,
+    cpu_limit: float | None = None,
     settings: MappingABC[str, Any] | None = None,
     jobs: int | None = None,
     folder: str | Path | None = None,
     store: str | Path | None = None,
 ) -> Report:
-    """Run a suite and return its rows in order, those of one mapper after those of another.
+    """Run a suite and return its rows in order, those of one mapper after those of another, and their comparison.
 
-    A row names its mapper, source, array and seed. Functions that another process cannot import (those of a notebook or
-    a script) run on threads of this process, and so does everything that is registered in one. OptionError for an
-    unknown name, for two mappers of one name, and for a store together with a function.
+    ``report.rows`` and ``report.summary`` are plain data, ``report.to_pandas()`` is a DataFrame of the rows, and
+    ``report.table()`` compares the mappers cell by cell as Markdown, CSV or LaTeX. A row names its mapper, source,
+    array and seed. Functions that another process cannot import (those of a notebook or a script) run on threads of
+    this process, and so does everything that is registered in one. OptionError for an unknown name, for two mappers of
+    one name, and for a store together with a function.
 
     suite: a suite's name, or a YAML file
-    mapper: a mapper's name or function, or several to compare; None takes the suite's
+    mapper: a mapper's name or function, or several to compare with the first; None takes the suite's
     arch: an ARCH or several; those of the suite narrow it, others take the place of the suite's arrays
-    seeds: seeds in the place of the suite's
+    seeds: seeds in the place of the suite's; a number stands for the seeds from 1
     effort: moves of each search, in the place of the suite's
     time_limit: seconds of each search, in the place of the suite's
+    cpu_limit: the same in seconds of CPU time
     settings: fields of the mappers' configuration, on top of the suite's
     jobs: processes that map at the same time; None takes one for each core
     folder: the folder of the published graphs
     store: a file that keeps rows as they arrive; a run that was killed continues
     """
-    chosen = _with_arrays(load_suite(suite), [arch] if isinstance(arch, str) else list(arch or ()))
-    chosen = select_cells(chosen, seeds=tuple(seeds or ()))
-    chosen = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=None)
-    chosen = replace(chosen, settings={**chosen.settings, **(settings or {})})
-    mappers = _mappers(chosen.mapper if mapper is None else mapper, stored=store is not None)
+    choice = SuiteChoice(
+        mappers=[] if mapper is None else [mapper] if isinstance(mapper, str) or callable(mapper) else mapper,
+        archs=[arch] if isinstance(arch, str) else list(arch or ()),
+        seeds=range(1, seeds + 1) if isinstance(seeds, int) else list(seeds or ()),
+        effort=effort,
+        time_limit=time_limit,
+        cpu_limit=cpu_limit,
+        settings=settings or {},
+    )
+    chosen = choice.apply(load_suite(suite))
+    mappers = [one.mapper for _, one in chosen]
+    _check_names(mappers, stored=store is not None)
     executor = ExecutorSpec.parse(jobs=jobs)
     if executor.backend == "processes" and not plugins.is_portable(*mappers):
         executor = replace(executor, backend="threads")
     where = None if folder is None else Path(folder)
     with nullcontext() if store is None else Store(store) as opened:
-        parts = [
-            run_suite(replace(chosen, mapper=one), folder=where, executor=executor, store=opened, resume=True)
-            for one in mappers
-        ]
-    rows = [row for part in parts for row in part.rows]
-    return Report(suite=chosen.name, rows=rows, interrupted=any(part.interrupted for part in parts))
+        return bench_mappers(
+            chosen, lambda one, _: run_suite(one, folder=where, executor=executor, store=opened, resume=True)
+        )
 
 
-def _with_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
-    """The suite on some arrays: of its own groups where they are all its own, else with every source on each."""
-    own = {arch for group in suite.groups for arch in group.archs}
-    return select_cells(suite, archs=archs) if own.issuperset(archs) else on_arrays(suite, archs)
-
-
-def _mappers(
-    given: str | MapperFunction | Sequence[str | MapperFunction], *, stored: bool
-) -> list[str | MapperFunction]:
-    """The mappers of a comparison; OptionError where two have one name, and for what a store cannot name."""
-    mappers: list[str | MapperFunction] = [given] if isinstance(given, str) or callable(given) else list(given)
-    called = [mapper_name(one) for one in mappers]
-    for name in called:
-        if called.count(name) > 1:
-            raise OptionError(f"two mappers are called {name!r}; give each a name of its own", where="mapper")
-    for one, name in zip(mappers, called):
+def _check_names(mappers: Sequence[str | MapperFunction], *, stored: bool) -> None:
+    """OptionError for mappers that a store cannot name."""
+    for one in mappers:
         if stored and (not isinstance(one, str) or ("mappers", one) in registry.registrations()):
-            raise OptionError(f"mapper {name!r} may change under its name, so that its results are not kept; leave the "
-                              "store out, or declare the mapper in a plug-in", where="store")  # fmt: skip
-    return mappers
+            raise OptionError(
+                f"mapper {mapper_name(one)!r} may change under its name, so that its results are not kept; leave the "
+                "store out, or declare the mapper in a plug-in",
+                where="store",
+            )
 
 
 def _readable(source: Source) -> Dfg | PythonKernel | str | Path:

@@ -40,6 +40,8 @@ class Request:
     seed: int = 0
     #: Seconds of search, compilation excluded; None: no limit.
     time_limit: float | None = None
+    #: Whether these are seconds of CPU time.
+    cpu_time: bool = False
     #: Moves (or the mapper's own unit of work); None: no limit.
     effort: int | None = None
     #: Workers that search at the same time.
@@ -66,8 +68,18 @@ class Request:
             raise OptionError("--place fixes every node, --init is only a start; give one of them")
 
 
+def limit_seconds(time_limit: float | None, cpu_limit: float | None) -> dict[str, Any]:
+    """Return the fields of a request for a limit in seconds, or in seconds of CPU time; OptionError for both."""
+    if time_limit is not None and cpu_limit is not None:
+        raise OptionError("--time-limit counts seconds, --cpu-limit those of CPU time; give one of them")
+    return {"time_limit": time_limit if cpu_limit is None else cpu_limit, "cpu_time": cpu_limit is not None}
+
+
 #: The fields of a request that guide its search, in the order of a command.
-_GUIDES: Final = ("mapper", "seed", "ii", "time_limit", "effort", "place", "init", "pin", "set", "prove", "split_lanes")
+_GUIDES: Final = (
+    "mapper", "seed", "ii", "time_limit", "cpu_limit", "effort", "place", "init", "pin", "set", "prove",
+    "split_lanes",
+)  # fmt: skip
 
 
 def write_command(asked: Mapping[str, Any]) -> str:
@@ -78,6 +90,8 @@ def write_command(asked: Mapping[str, Any]) -> str:
     >>> write_command({"source": "kernel:fir", "arch": "mesh:4x4", "time_limit": 2.0, "settings": {"starts": 3}})
     'gridloom map kernel:fir --arch mesh:4x4 --time-limit 2 --set starts=3'
     """
+    if asked.get("cpu_time"):
+        asked = {**asked, "time_limit": None, "cpu_limit": asked["time_limit"]}
     words = ["gridloom", "map", str(asked["source"]), "--arch", str(asked["arch"])]
     settings = [f"{key}={value}" for key, value in (asked.get("settings") or {}).items()]
     for name in _GUIDES:

@@ -101,8 +101,11 @@ def map_graph(request: Request, dfg: Dfg, arch: Arch, reference: Reference | Non
 
 
 def _left(request: Request, seconds: float) -> Request:
-    """The request with what is left of its time after reading the source; the first second is not counted."""
-    if request.time_limit is None or seconds <= 1.0:
+    """The request with what is left of its time after reading the source; the first second is not counted.
+
+    A limit of CPU time is for the search alone.
+    """
+    if request.time_limit is None or request.cpu_time or seconds <= 1.0:
         return request
     return replace(request, time_limit=max(request.time_limit - seconds, request.time_limit / 10))
 
@@ -159,6 +162,7 @@ def search(request: Request, mapper: str | MapperFunction, config: Any, dfg: Dfg
 
     budget = Budget(
         time_limit=request.time_limit,
+        cpu_time=request.cpu_time,
         effort=request.effort,
         seed=request.seed,
         workers=request.jobs,

@@ -98,6 +98,8 @@ class Budget:
 
     #: Seconds of search and of building its tables, compilation of kernels excluded; None: no limit.
     time_limit: float | None = None
+    #: Whether these seconds are CPU time of the process, so that other jobs of the machine do not shorten the search.
+    cpu_time: bool = False
     #: Moves over all starts; None: no limit. Batches are not cut short: a run may make a batch more.
     effort: int | None = None
     seed: int = 0
@@ -142,14 +144,15 @@ class SearchClock:
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
         # The import of numba is no search, either.
         compiling.listen()
-        self._began = time.monotonic()
-        self._compiled = compiling.seconds()
+        self._now = time.process_time if budget.cpu_time else time.monotonic
+        self._began = self._now()
+        self._compiled = compiling.seconds(cpu=budget.cpu_time)
         self._prepared = False
 
     @property
     def seconds(self) -> float:
         """Seconds since the start, without those in which kernels were compiled."""
-        return time.monotonic() - self._began - (compiling.seconds() - self._compiled)
+        return self._now() - self._began - (compiling.seconds(cpu=self.budget.cpu_time) - self._compiled)
 
     def prepared(self) -> SearchClock:
         """Note that the search begins: the first part of a second of preparation is not counted. Returns the clock.

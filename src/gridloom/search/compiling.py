@@ -36,6 +36,11 @@ class CompilationInterrupted(KeyboardInterrupt):
         super().__init__("interrupted while compiling kernels; those that are done will not be compiled again")
 
 
+def _now() -> tuple[float, float]:
+    """The time, and the CPU time of the process."""
+    return time.monotonic(), time.process_time()
+
+
 class _Watcher:
     """Hears of what numba compiles. Only kernels of this package are named; others are part of them.
 
@@ -49,8 +54,8 @@ class _Watcher:
         self._hear: list[Callable[[str], None]] = []
         #: Functions that a thread is in the middle of compiling.
         self._open: dict[int, list[Any]] = {}
-        self._began = 0.0
-        self._seconds = 0.0
+        self._began = (0.0, 0.0)
+        self._seconds = (0.0, 0.0)
         self._collecting = True
         self.count = 0
         self.ending = False
@@ -73,7 +78,7 @@ class _Watcher:
         """
         with self._lock:
             if not self._open:
-                self._began = time.monotonic()
+                self._began = _now()
                 self._collecting = gc.isenabled()
                 gc.disable()
             self._open.setdefault(threading.get_ident(), []).append(function)
@@ -95,7 +100,7 @@ class _Watcher:
             if not names:
                 del self._open[threading.get_ident()]
             if not self._open:
-                self._seconds += time.monotonic() - self._began
+                self._seconds = self._total()
                 if self._collecting:
                     gc.enable()
 
@@ -104,10 +109,15 @@ class _Watcher:
         """True while any thread compiles."""
         return bool(self._open)
 
-    def seconds(self) -> float:
-        """Seconds in which any thread compiled."""
+    def seconds(self, *, cpu: bool = False) -> float:
+        """Seconds in which any thread compiled, or those of CPU time that the process used meanwhile."""
         with self._lock:
-            return self._seconds + (time.monotonic() - self._began if self._open else 0.0)
+            return (self._total() if self._open else self._seconds)[cpu]
+
+    def _total(self) -> tuple[float, float]:
+        """The seconds up to now, while a thread compiles."""
+        (wall, cpu), (began, cpu_began), (now, cpu_now) = self._seconds, self._began, _now()
+        return wall + now - began, cpu + cpu_now - cpu_began
 
     @contextlib.contextmanager
     def told(self, hear: Callable[[str], None]) -> Iterator[None]:
@@ -163,11 +173,14 @@ def listen() -> None:
     _watch()
 
 
-def seconds() -> float:
-    """Seconds of this process in which kernels were compiled, as far as anyone listened; listens from now on."""
+def seconds(*, cpu: bool = False) -> float:
+    """Seconds, or seconds of CPU time, in which this process compiled kernels, as far as anyone listened.
+
+    Listens from now on.
+    """
     if "numba" in sys.modules:
         _watch()
-    return _watcher.seconds()
+    return _watcher.seconds(cpu=cpu)
 
 
 def interrupt() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.emit.report.test_page import Page
 
@@ -12,7 +14,7 @@ from gridloom.emit.report.congestion import congestion_picture
 from gridloom.mapping.model import Failure
 
 
-def failed(arch: str = "mesh:3x3", congested: tuple[str, ...] = (), name: str = "pair") -> str:
+def failed(arch: str = "mesh:3x3", congested: tuple[str, ...] = (), name: str = "pair", why: Any = None) -> str:
     """The page of a graph of two nodes on an array."""
     b = DfgBuilder(name, "i32")
     b.output(b.input("x"), "y")
@@ -25,7 +27,7 @@ def failed(arch: str = "mesh:3x3", congested: tuple[str, ...] = (), name: str = 
         conflicts=6,
     )
     stats = {"mapper": "anneal", "seed": 3, "mii": 1, "ii": None}
-    return failure_report(b.build(), build(arch), failure, stats=stats, command="gridloom map a --seed 3")
+    return failure_report(b.build(), build(arch), failure, stats=stats, command="gridloom map a --seed 3", why=why)
 
 
 def words_of(text: str) -> str:
@@ -45,6 +47,19 @@ def test_page_names_the_constraint_what_it_needs_what_there_is_and_what_would_he
         assert expected in words
     assert "conflicts left by the best try 6" in words
     assert "gridloom map a --seed 3" in words
+
+
+def test_levers_that_were_tried_stand_before_suggestions():
+    why = {
+        "verdict": "no mapping was found.",
+        "reasons": [{"text": "alu take 9 slots on 4 tiles", "binding": True}, {"text": "slack", "binding": False}],
+        "levers": [{"change": "one more <column>", "gain": "mapped", "tried": "search"}],
+    }
+    words = words_of(failed())
+    assert "What the mapper suggests, untried a larger array" in words
+    words = words_of(failed(why=why))
+    assert "What forbids it alu take 9 slots on 4 tiles What would help, tried one more <column>: mapped" in words
+    assert "What the mapper suggests, untried a larger array" in words and "slack" not in words
 
 
 def test_congested_places_are_numbered_from_the_worst():

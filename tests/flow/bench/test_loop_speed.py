@@ -13,7 +13,8 @@ from gridloom.flow.api import map as map_loop
 from gridloom.flow.bench.loop_speed import loop_summary, ratio
 from gridloom.flow.bench.peers import peers_of
 from gridloom.flow.bench.processor import Processor
-from gridloom.flow.bench.run import bench, select_cells, summary
+from gridloom.flow.bench.run import bench, summary
+from gridloom.flow.bench.selection import select_cells
 from gridloom.flow.bench.suite import declared_suite, read_suite
 from gridloom.run import ExecutorSpec
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gridloom.cli.completion import offer_mappers, offer_names
-from gridloom.cli.options import AsJson, Effort, GraphFolder, JobOptions, Named, Quiet, Settings, TimeLimit
+from gridloom.cli.options import AsJson, CpuLimit, Effort, GraphFolder, JobOptions, Named, Quiet, Settings, TimeLimit
 from gridloom.cli.outputs import check_writable, figure_files, write_and_tell
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
@@ -26,7 +26,101 @@ if TYPE_CHECKING:
     from gridloom.flow.bench.golden import GoldenComparison
     from gridloom.flow.bench.processor import Processor
     from gridloom.flow.bench.run import Report
+    from gridloom.flow.bench.selection import SuiteChoice
     from gridloom.flow.bench.suite import Suite
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceOptions:
+    """What is asked of a suite in the place of its own mapper, arrays, seeds and budget."""
+
+    mapper: Annotated[
+        str | None,
+        typer.Option(
+            "--mapper",
+            metavar="NAMES",
+            help="Use another mapper than the suite's, or compare several (ramp,regimap,ramp:without=memory).",
+            autocompletion=offer_mappers,
+        ),
+    ] = None
+    effort: Effort = None
+    time_limit: TimeLimit = None
+    cpu_limit: CpuLimit = None
+    arch: Annotated[
+        str | None,
+        typer.Option("--arch", metavar="ARCHS", help="Arrays of the suite (ramp-7,ramp-8), or others in their place."),
+    ] = None
+    seed: Annotated[
+        str | None, typer.Option("--seed", metavar="NUMBERS", help="Other seeds than the suite's (1,2,3).")
+    ] = None
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="N", min=1, help="The seeds 1 to N in the place of the suite's.")
+    ] = None
+    settings: Settings = None
+
+    def choice(self) -> SuiteChoice:
+        """The choice that these options stand for."""
+        from gridloom.flow.bench.selection import SuiteChoice, split_archs
+        from gridloom.flow.options import parse_settings
+
+        if self.seed is not None and self.seeds is not None:
+            raise OptionError("--seeds counts seeds from 1, --seed names them; give one of them")
+        return SuiteChoice(
+            mappers=_words(self.mapper),
+            archs=split_archs(self.arch or ""),
+            seeds=_seeds(self.seed) if self.seeds is None else range(1, self.seeds + 1),
+            effort=self.effort,
+            time_limit=self.time_limit,
+            cpu_limit=self.cpu_limit,
+            settings=parse_settings(self.settings or []),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldenOptions:
+    """The golden results that are written, or compared with."""
+
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, as golden results.")
+    ] = None
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="FILE", help="Compare with the golden results in this file.")
+    ] = None
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option("--tolerance", metavar="SHARE", help="How much worse a cell may be: 0.1, or wirelength=0.2."),
+    ] = None
+
+    def judge(self) -> Callable[[Report], GoldenComparison | None]:
+        """What compares a report with the golden results, which are read here."""
+        from gridloom.flow.bench.golden import compare, parse_tolerances, read_golden
+
+        tolerances = parse_tolerances(self.tolerance or [])
+        if self.compare is None:
+            return lambda report: None
+        golden = read_golden(self.compare)
+        return lambda report: compare(report.rows, golden, tolerances)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions:
+    """How the rows are shown."""
+
+    table: Annotated[
+        Literal["md", "csv", "latex"] | None,
+        typer.Option("--table", help="Print the comparison of the mappers as a table, in the place of the cells."),
+    ] = None
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", metavar="NAME", help="Compare by this metric; default: the II, where it differs."),
+    ] = None
+    plot: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plot", metavar="FILE.svg", help="Draw all figures, or one of them as wirelength=FILE.svg; repeatable."
+        ),
+    ] = None
+    as_json: AsJson = False
 
 
 def bench(
@@ -39,35 +133,9 @@ def bench(
             autocompletion=offer_names("suites"),
         ),
     ],
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, as golden results.")
-    ] = None,
-    compare: Annotated[
-        Path | None, typer.Option("--compare", metavar="FILE", help="Compare with the golden results in this file.")
-    ] = None,
-    tolerance: Annotated[
-        list[str] | None,
-        typer.Option("--tolerance", metavar="SHARE", help="How much worse a cell may be: 0.1, or wirelength=0.2."),
-    ] = None,
+    golden: GoldenOptions,
     jobs: JobOptions,
-    mapper: Annotated[
-        str | None,
-        typer.Option(
-            "--mapper",
-            metavar="NAMES",
-            help="Use another mapper than the suite's, or compare several (ramp,regimap,ramp:without=memory).",
-            autocompletion=offer_mappers,
-        ),
-    ] = None,
-    effort: Effort = None,
-    time_limit: TimeLimit = None,
-    arch: Annotated[
-        str | None, typer.Option("--arch", metavar="NAMES", help="Only these arrays of the suite (ramp-7,ramp-8).")
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option("--seed", metavar="NUMBERS", help="Other seeds than the suite's (1,2,3).")
-    ] = None,
-    settings: Settings = None,
+    chosen: ChoiceOptions,
     processor: Annotated[
         str | None,
         typer.Option(
@@ -78,69 +146,57 @@ def bench(
     ] = None,
     folder: GraphFolder = None,
     source: Named = None,
-    plot: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--plot", metavar="FILE.svg", help="Draw all figures, or one of them as wirelength=FILE.svg; repeatable."
-        ),
-    ] = None,
-    as_json: AsJson = False,
+    shown: ShownOptions,
     quiet: Quiet = False,
 ) -> int:
     """Run a suite: map every source onto every array under every seed, on worker processes.
 
-    --effort and --time-limit replace the suite's own. The exit status is 1 when fewer cells map than the suite expects,
-    or when a cell is worse than its golden result allows.
+    Several mappers are compared cell by cell. --effort and --time-limit replace the suite's own. The exit status is 1
+    when fewer cells map than the suite expects, or when a cell is worse than its golden result allows.
     """
+    from gridloom.flow.bench.comparison import check_metric
     from gridloom.flow.bench.functions.suite import FunctionSuite
-    from gridloom.flow.bench.golden import compare as judge
-    from gridloom.flow.bench.golden import parse_tolerances, read_golden, table
-    from gridloom.flow.bench.run import select_cells, with_budget
+    from gridloom.flow.bench.golden import table
+    from gridloom.flow.bench.run import bench_mappers
     from gridloom.flow.bench.suite import load_suite
-    from gridloom.flow.options import parse_settings
 
-    check_writable([("--csv", csv), ("--store", jobs.store)])
+    check_writable([("--csv", golden.csv), ("--store", jobs.store)])
     if suite.partition(":")[0] == "area":
         from gridloom.cli.commands.area_command import bench_area
 
-        return bench_area(suite, csv, plot or [], as_json)
-    wanted = _figures(plot or [])
-    compared = _processor(processor)
+        return bench_area(suite, golden.csv, shown.plot or [], shown.as_json)
+    wanted, compared = _figures(shown.plot or []), _processor(processor)
+    check_metric(shown.metric)
     jobs.check_store()
-    tolerances = parse_tolerances(tolerance or [])
-    golden = None if compare is None else read_golden(compare)
-    names: list[str | None] = [*_words(mapper)] or [None]
+    judge = golden.judge()
+    asked = chosen.choice().apply(load_suite(suite, source or ()))
     # A golden file has one row per cell, whatever the mapper.
-    if len(names) > 1 and (csv is not None or compare is not None):
+    if len(asked) > 1 and (golden.csv is not None or golden.compare is not None):
         raise OptionError("golden results are of one mapper", where="--mapper")
-    chosen = select_cells(load_suite(suite, source or ()), archs=_words(arch), seeds=_seeds(seed))
-    asked = with_budget(chosen, effort=effort, time_limit=time_limit, mapper=_variant(names[0])[0])
-    asked = replace(asked, settings={**asked.settings, **parse_settings(settings or [])})
-    if isinstance(asked, FunctionSuite):
+    first = asked[0][1]
+    if isinstance(first, FunctionSuite):
         from gridloom.cli.commands.functions_command import bench_functions
 
-        return bench_functions(asked, _folder(folder), jobs.executor, csv, as_json)
-    reports = [_run(asked, name, jobs, _folder(folder), compared) for name in names]
-    report = _joined(reports)
-    comparison = None if golden is None else judge(report.rows, golden, tolerances)
-    if csv is not None:
-        write_and_tell({csv: table(report.rows)})
-    _draw(report, wanted)
-    _tell(report, comparison, as_json)
-    return _status(asked, report, comparison)
+        return bench_functions(first, _folder(folder), jobs.executor, golden.csv, shown.as_json)
+    place = _folder(folder)
+    report = bench_mappers(
+        asked, lambda one, more: _run(one, jobs, place, compared, more), named=":" in (chosen.mapper or "")
+    )
+    comparison = judge(report)
+    if golden.csv is not None:
+        write_and_tell({golden.csv: table(report.rows)})
+    _draw(report, wanted, shown.metric)
+    _tell(report, comparison, shown)
+    return _status(first, report, comparison)
 
 
-def _joined(reports: list[Report]) -> Report:
-    """The reports of several mappers on one suite as one."""
-    rows = [row for part in reports for row in part.rows]
-    return replace(reports[0], rows=rows, interrupted=any(part.interrupted for part in reports))
-
-
-def _tell(report: Report, comparison: GoldenComparison | None, as_json: bool) -> None:
+def _tell(report: Report, comparison: GoldenComparison | None, shown: ShownOptions) -> None:
     """Print a report, and how it compares with golden results."""
-    if as_json:
-        record = report.to_dict()
+    if shown.as_json:
+        record = report.to_dict(shown.metric)
         print(json.dumps(record if comparison is None else {**record, "comparison": comparison.to_dict()}))
+    elif shown.table is not None:
+        print(report.table(shown.table, shown.metric), end="")
     else:
         print("\n".join(describe(report, comparison)))
 
@@ -174,16 +230,19 @@ def _figures(plots: list[str]) -> list[tuple[str, Path]]:
     """The figures that ``--plot`` asks for."""
     from gridloom.emit.plots import loops, suite
 
-    return figure_files(plots, (*suite.FIGURES, *loops.FIGURES), "a suite")
+    return figure_files(plots, (*suite.FIGURES, *loops.FIGURES, "comparison"), "a suite")
 
 
-def _draw(report: Report, wanted: list[tuple[str, Path]]) -> None:
+def _draw(report: Report, wanted: list[tuple[str, Path]], metric: str | None) -> None:
     """Write the figures; one for which no cell has numbers is left out with a note."""
     from gridloom.emit.plots import loops, suite
 
     for figure, path in wanted:
-        draw = loops.plot if figure in loops.FIGURES else suite.plot
-        text = draw(report.rows, figure, report.suite)
+        if figure == "comparison":
+            text = suite.plot_comparison([asdict(row) for row in report.compare(metric)], report.suite)
+        else:
+            draw = loops.plot if figure in loops.FIGURES else suite.plot
+            text = draw(report.rows, figure, report.suite)
         if text is None:
             note(f"{path} is not written: no cell has a number for it")
         else:
@@ -202,36 +261,24 @@ def _folder(named: Path | None) -> Path | None:
     return named
 
 
-def _variant(text: str | None) -> tuple[str | None, dict[str, str]]:
-    """A mapper of ``--mapper`` and settings of its own: ``ramp:without=memory`` is ``ramp`` with that setting."""
-    from gridloom.flow.options import parse_settings
+def _run(suite: Suite, jobs: JobOptions, folder: Path | None, processor: Processor, more: bool) -> Report:
+    """Run a suite, on the executor and with the store that the options ask for.
 
-    name, *pairs = (text or "").split(":")
-    return name or None, parse_settings(pairs)
-
-
-def _run(suite: Suite, name: str | None, jobs: JobOptions, folder: Path | None, processor: Processor) -> Report:
-    """Run a suite with one mapper, on the executor and with the store that the options ask for.
-
-    ``name`` may have settings of its own; its rows then bear the whole text as the mapper's name. Ctrl-C ends it early
-    with the rows that there are; the report says so.
+    With ``more``, another mapper has put its rows into the store. Ctrl-C ends it early; the report says so.
     """
     from gridloom.flow.bench.run import bench as run_suite
 
-    mapper, own = _variant(name)
-    suite = replace(suite, mapper=mapper or suite.mapper, settings={**suite.settings, **own})
     executor = jobs.executor
     with jobs.open_store() as rows, display(sum(1 for _ in suite.cells())) as shown:
-        report = run_suite(
+        return run_suite(
             suite,
             folder=folder,
             executor=executor,
             store=rows,
-            resume=jobs.resume,
+            resume=jobs.resume or more,
             progress=shown.run,
             processor=processor,
         )
-    return replace(report, rows=[{**row, "mapper": name} for row in report.rows]) if own else report
 
 
 def describe(report: Report, comparison: GoldenComparison | None) -> list[str]:

@@ -7,7 +7,7 @@ progress, Ctrl-C, files and words.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from gridloom.cli.options import (
     Arch,
     AsJson,
     AssumeRange,
+    CpuLimit,
     DeviceName,
     Effort,
     LoopOptions,
@@ -37,6 +38,7 @@ from gridloom.cli.progress import display, first_interrupt_asks
 
 if TYPE_CHECKING:
     from gridloom.flow import Request, Result
+    from gridloom.flow.why.explanation import Explanation
     from gridloom.mapping.model import Mapping
 
 
@@ -50,6 +52,7 @@ class SearchOptions:
     ] = None
     seed: Seed = 0
     time_limit: TimeLimit = None
+    cpu_limit: CpuLimit = None
     effort: Effort = None
     jobs: Workers = 1
     device: DeviceName = None
@@ -75,8 +78,10 @@ class SearchOptions:
         """The request for a mapping with these options."""
         from gridloom.flow import Request
         from gridloom.flow.options import parse_settings
+        from gridloom.flow.request import limit_seconds
 
         options = dict(vars(self))
+        options |= limit_seconds(options["time_limit"], options.pop("cpu_limit"))
         given = {name: options.pop(name) for name in ("device", "weights")}
         settings = [*(options.pop("settings") or []), *(f"{k}={v}" for k, v in given.items() if v is not None)]
         return Request(source=source, arch=arch, settings=parse_settings(settings), **options)
@@ -132,15 +137,15 @@ def map_source(
         check_spokes(arch)
     source = with_training(source) if training else source
     request = search.request(loops.apply(source, assume_range), arch)
-    result = _search(request)
-    write_and_tell(_texts(result, request, files))
+    result, why = _search(request)
+    write_and_tell(_texts(result, request, files, why))
     if files.store is not None and request.ii is None and len(result.sections) < 2:
         from gridloom.flow.learning import observe
         from gridloom.run import Store
 
         with Store(files.store) as rows:
             observe(rows, result.arch, [(result.dfg, result.to_dict() if result.mapping else None)])
-    print(json.dumps(result.to_dict()) if as_json else describe(result))
+    print(json.dumps({**result.to_dict(), "why": why.to_dict()}) if as_json else describe(result, why))
     return 0 if result.mapping is not None else 1
 
 
@@ -162,30 +167,47 @@ def spoke_text(mapping: Mapping) -> str:
     return f"[\n{rows}\n]\n"
 
 
-def _search(request: Request) -> Result:
-    """Run a request with a progress display; Ctrl-C asks the search for the best it has."""
-    from dataclasses import replace
+def _search(request: Request) -> tuple[Result, Explanation]:
+    """Run a request with a progress display, and explain its result; Ctrl-C asks the search for the best it has.
 
+    What no bound can judge is tried for a failure alone, until one change helps: as long as the search took.
+    """
     from gridloom.flow import run
+    from gridloom.flow.why.explanation import TRIAL_SECONDS, explain
 
     with display(request.time_limit) as shown, first_interrupt_asks() as asked:
-        result = run(replace(request, progress=shown.search, interrupted=asked.is_set))
-    return replace(result, interrupted=asked.is_set())
+        request = replace(request, progress=shown.search, interrupted=asked.is_set)
+        result = run(request)
+        why = explain(
+            result.dfg,
+            result.arch,
+            result.mapping,
+            result.failure,
+            ii=request.ii,
+            trial=request if result.mapping is None else None,
+            most=1,
+            seconds=min(TRIAL_SECONDS, max(1.0, result.seconds)),
+        )
+    return replace(result, interrupted=asked.is_set()), why
 
 
-def describe(result: Result) -> str:
+def describe(result: Result, why: Explanation) -> str:
     """A result in a few lines of text.
 
-    They say what was mapped and how, and its metrics; or why it failed and what was congested.
+    They say what was mapped and how, its metrics and what binds; or why it failed, and what was congested.
     """
     record = result.to_dict()
     graph = f"{record['dfg']['name']} ({record['dfg']['nodes']} nodes, {record['dfg']['edges']} edges)"
     how = f"with {result.mapper}, seed {result.seed}, in {result.seconds:.2f} s"
     cut = " (interrupted: the best so far)" if result.interrupted else ""
     if result.failure is not None:
-        lines = [f"failed: {graph} onto {result.arch.name} {how}{cut}", f"  {result.failure}"]
-        if result.failure.congested:
-            lines.append(f"  congested: {', '.join(result.failure.congested[:8])}")
+        failure = result.failure
+        lines = [f"failed: {graph} onto {result.arch.name} {how}{cut}", f"  {replace(failure, levers=())}"]
+        if failure.congested:
+            lines.append(f"  congested: {', '.join(failure.congested[:8])}")
+        lines += _why_lines(why, proved=failure.cause == "proved")
+        if failure.levers:
+            lines.append(f"  the mapper suggests, untried: {', '.join(failure.levers)}")
         return "\n".join(lines)
     if len(result.sections) > 1:
         graph += f", the longest of {sum(item.count for item in result.sections)} sections"
@@ -202,7 +224,19 @@ def describe(result: Result) -> str:
     remarks = [f"note: {line}" for line in (*result.dfg.notes.splitlines()[1:], *result.remarks)]
     if result.verified.not_compared:
         remarks.append(f"note: the graph was not compared with the source: {result.verified.not_compared}")
-    return "\n".join([*lines, *("  " + line for line in metric_lines(record) + proof_lines(record) + remarks)])
+    figures = ["  " + line for line in metric_lines(record) + proof_lines(record)]
+    # No array does better than an iteration in every cycle: there is nothing to explain.
+    told = [f"  why: {why.verdict}", *_why_lines(why)] if why.ii != 1 else []
+    return "\n".join([*lines, *figures, *told, *("  " + line for line in remarks)])
+
+
+def _why_lines(why: Explanation, *, proved: bool = True) -> list[str]:
+    """The bounds that the verdict does not name and the change that helps most, as lines of text.
+
+    ``proved``: the bounds forbid what was not found; else they do not explain it.
+    """
+    bounds = [reason.text for reason in why.binding if proved and reason.text not in why.verdict]
+    return [f"  bound by: {text}" for text in bounds] + [f"  would help: {lever}" for lever in why.levers[:1]]
 
 
 def proof_lines(record: dict[str, Any]) -> list[str]:
@@ -263,7 +297,7 @@ def _slot_words(slots: dict[str, int] | None) -> str | None:
     return f"{slots['used']} of {slots['total']}: {slots['ops']} for operations, {slots['moves']} for moves"
 
 
-def _texts(result: Result, request: Request, files: MapFiles) -> dict[Path, str]:
+def _texts(result: Result, request: Request, files: MapFiles, why: Explanation) -> dict[Path, str]:
     """The text of each file; where there is no mapping only the report is written, since it shows why.
 
     All texts are made before the first file is written, so that an error in one writes none.
@@ -273,7 +307,9 @@ def _texts(result: Result, request: Request, files: MapFiles) -> dict[Path, str]
     from gridloom.flow.request import write_command
     from gridloom.mapping import json_format
 
-    page = {} if files.html is None else {files.html: result_page(result, command=write_command(vars(request)))}
+    page = (
+        {} if files.html is None else {files.html: result_page(result, command=write_command(vars(request)), why=why)}
+    )
     if result.mapping is None:
         return page
     writers = ((files.output, json_format.dumps), (files.svg, emit.svg_mapping), (files.spokes, spoke_text))

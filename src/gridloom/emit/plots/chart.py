@@ -64,6 +64,17 @@ class Bar(NamedTuple):
         return sum(value for _, value in self.parts)
 
 
+class ChartSpan(NamedTuple):
+    """A value with its interval, in a group of the x axis."""
+
+    group: str
+    name: str
+    value: float
+    low: float
+    high: float
+    colour: int = 0
+
+
 class Panel(NamedTuple):
     """A drawn chart: its elements, without the document around them."""
 
@@ -169,6 +180,38 @@ def bar_chart(name: str, bars: Sequence[Bar], *, y_title: str, note: str = "") -
         parts.append(label(middle, y.at(base) - 6, bar.note, size=11))
         parts.append(_bar_name(middle, height - bottom + 17, bar.name, slanted))
     return Panel(name, WIDTH, height, tuple(parts))
+
+
+def interval_chart(
+    name: str, spans: Sequence[ChartSpan], *, y_title: str, level: float | None = None, note: str = ""
+) -> Panel:
+    """Return a chart of values with intervals, side by side in groups; at least one span is needed.
+
+    ``level`` is what the values are compared with, a dashed line.
+    """
+    groups = list(dict.fromkeys(span.group for span in spans))
+    names = list(dict.fromkeys(span.name for span in spans))
+    levels = [] if level is None else [level]
+    ends = [value for span in spans for value in (span.low, span.value, span.high)] + levels
+    marks = ticks(min(ends), max(ends))
+    y = _Axis(marks[0], marks[-1], _HEIGHT - _BOTTOM, _TOP)
+    wide = (WIDTH - _LEFT - _RIGHT) / len(groups)
+    parts = [*_head(name, note), *_grid(marks, y, y_title)]
+    for at in map(y.at, levels):
+        parts.append(element("line", x1=_LEFT, y1=at, x2=WIDTH - _RIGHT, y2=at, stroke=palette.surface("soft"),
+                             stroke_dasharray="5 4"))  # fmt: skip
+    for span in spans:
+        share = (names.index(span.name) + 1) / (len(names) + 1)
+        x, colour = _LEFT + wide * (groups.index(span.group) + share), palette.SIGNALS[span.colour][0]
+        words = f"{span.name} on {span.group}: {_number(span.value)}, {_number(span.low)} to {_number(span.high)}"
+        parts.append(
+            element("line", x1=x, y1=y.at(span.low), x2=x, y2=y.at(span.high), stroke=colour, stroke_width="2")
+        )
+        parts.append(element("circle", title(words), cx=x, cy=y.at(span.value), r="4.5", fill=colour))
+    for k, group in enumerate(groups):
+        parts.append(label(_LEFT + wide * (k + 0.5), _HEIGHT - _BOTTOM + 18, group, size=11, kind="soft"))
+    last = {span.name: (y.at(span.value), span.name, span.colour) for span in spans}
+    return Panel(name, WIDTH, _HEIGHT, (*parts, *_end_labels(list(last.values()))))
 
 
 def picture(panels: Sequence[Panel], name: str) -> str:

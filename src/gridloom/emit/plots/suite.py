@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from gridloom.emit.picture import palette
-from gridloom.emit.plots.chart import ChartSeries, Panel, line_chart, picture
+from gridloom.emit.plots.chart import ChartSeries, ChartSpan, Panel, interval_chart, line_chart, picture
 
 Row = Mapping[str, Any]
 
@@ -78,6 +78,31 @@ def _panel(figure: _Figure, rows: Sequence[Row], suite: str) -> Panel | None:
         y_from=0,
         note=f"{suite}: medians over seeds, means over graphs of one size; mapped cells only",
     )
+
+
+def plot_comparison(rows: Sequence[Row], suite: str) -> str | None:
+    """Return the ratios of mappers to the first one with their intervals, by array, as SVG text.
+
+    ``rows`` are those of a comparison as plain data. None: no mapper shares a cell with the first one.
+    """
+    drawn = [row for row in rows if row["ratio"] is not None]
+    if not drawn:
+        return None
+    names = list(dict.fromkeys(str(row["mapper"]) for row in drawn))
+    spans = [
+        ChartSpan(str(row["arch"]), str(row["mapper"]), row["ratio"], row["ratio_low"], row["ratio_high"],
+                  names.index(str(row["mapper"])) % _COLOURS)
+        for row in drawn
+    ]  # fmt: skip
+    metric = str(drawn[0]["metric"]).replace("_", " ")
+    panel = interval_chart(
+        f"{'II' if metric == 'ii' else metric.capitalize()} beside {rows[0]['mapper']}",
+        spans,
+        y_title="ratio, less is better",
+        level=1.0,
+        note=f"{suite}: geometric means over cells that both map, with 95 % intervals",
+    )
+    return picture([panel], f"{suite}, {panel.name}")
 
 
 _COLOURS: Final = len(palette.SIGNALS)

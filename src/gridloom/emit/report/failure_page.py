@@ -7,6 +7,7 @@ is no script in it: nothing can be played back.
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
 from typing import Any
 
 from gridloom.archs.model import Arch
@@ -30,15 +31,17 @@ def failure_report(
     stats: MappingABC[str, Any],
     command: str,
     source: SourceListing | None = None,
+    why: MappingABC[str, Any] | None = None,
 ) -> str:
     """The page as HTML text: the constraint, what it needs and has, what would help, and the congested places.
 
     ``stats``: what is known of the search, by name. ``command`` repeats it. ``source``: the text that the graph was
-    made of. Linear in the graph and the array; nothing is fetched when it is opened.
+    made of. ``why``: what forbids a mapping and what would help, as plain data. Linear in the graph and the array;
+    nothing is fetched when it is opened.
     """
     array = congestion_picture(arch, failure.congested)
     fields = {
-        "reason": _reason(failure),
+        "reason": _reason(failure, why),
         "array": array,
         "span": "wide" if aspect(array) > 1.35 else "half",
         "caption": _caption(failure),
@@ -58,16 +61,24 @@ def failure_report(
     )
 
 
-def _reason(failure: Failure) -> str:
-    """The failure as a table, and the levers as a list where there are any."""
+def _reason(failure: Failure, why: MappingABC[str, Any] | None) -> str:
+    """The failure as a table, the bounds that forbid a mapping; levers that were tried, and suggestions."""
     facts = [("constraint", failure.constraint), ("it needs", failure.demand), ("there is", failure.bound)]
     if failure.conflicts is not None:
         facts.append(("conflicts left by the best try", str(failure.conflicts)))
     table = f'<table id="reason"><tbody>{rows(facts)}</tbody></table>'
-    if not failure.levers:
-        return table
-    levers = "".join(f"<li>{escape(lever)}</li>" for lever in failure.levers)
-    return f'{table}<h3>What would help</h3><ul id="levers">{levers}</ul>'
+    if why is not None:
+        bounds = [reason["text"] for reason in why["reasons"] if reason["binding"]]
+        table += _list("bounds", "What forbids it", bounds)
+        tried = [f"{lever['change']}: {lever['gain']}" for lever in why["levers"]]
+        table += _list("levers", "What would help, tried", tried)
+    return table + _list("suggestions", "What the mapper suggests, untried", failure.levers)
+
+
+def _list(name: str, heading: str, lines: Sequence[str]) -> str:
+    """A list under a heading; nothing where it is empty."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<h3>{heading}</h3><ul id="{name}">{items}</ul>' if items else ""
 
 
 def _caption(failure: Failure) -> str:

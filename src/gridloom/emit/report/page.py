@@ -24,7 +24,7 @@ from gridloom.emit.report.bundle import bundle, drawing_modules
 from gridloom.emit.report.data import flat_facts, report_data, script_json, timeline
 from gridloom.emit.report.large_page import is_large, large_body, large_data
 from gridloom.emit.report.source_listing import SourceListing, listing_card
-from gridloom.emit.report.template import aspect, asset, badge, fill_template, page, rows
+from gridloom.emit.report.template import aspect, asset, badge, fill_template, page, rows, why_card
 from gridloom.mapping import json_format
 from gridloom.mapping.model import Mapping
 
@@ -38,13 +38,15 @@ def html_report(
     violations: Sequence[str] = (),
     source: SourceListing | None = None,
     card: str = "",
+    why: MappingABC[str, Any] | None = None,
 ) -> str:
     """The report of a mapping as HTML text.
 
     ``stats``: metrics by name, nested ones allowed. ``verdict``: what is known of it, ``{"legal": bool, "simulated":
     bool}``; a missing or None entry reads "not checked". ``command`` reproduces the mapping. ``violations``: what the
     checker found, one line each. ``source``: the text that the graph was made of. ``card``: HTML of further cards.
-    Linear in the size of the mapping; nothing is fetched when it is opened.
+    ``why``: what bounds the result and what would help, as plain data. Linear in the size of the mapping; nothing is
+    fetched when it is opened.
     """
     details = Details(mapping)
     large = is_large(details)
@@ -52,7 +54,7 @@ def html_report(
     entry = "large.js" if large else "report.js"
     script = bundle(entry, {**drawing_modules(), entry: asset(entry)})
     fields = {
-        "violations": _violations(violations),
+        "violations": _violations(violations) + why_card(why),
         "source": listing_card(source, mapping.dfg),
         "metrics": rows(flat_facts(stats)),
         "provenance": rows(flat_facts(mapping.provenance)),

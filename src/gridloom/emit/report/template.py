@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 from gridloom.emit.picture import palette
 from gridloom.emit.picture.text import escape
@@ -81,6 +81,21 @@ def rows(facts: Sequence[tuple[str, str]]) -> str:
     if not facts:
         return '<tr><td colspan="2">none given</td></tr>'
     return "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in facts)
+
+
+def why_card(why: MappingABC[str, Any] | None) -> str:
+    """The card that says what bounds a result and what would help; empty without an explanation as plain data."""
+    if why is None:
+        return ""
+    binding = [
+        reason["text"] for reason in why["reasons"] if reason["binding"] and reason["text"] not in why["verdict"]
+    ]
+    bound = "".join(f"<li>{escape(text)}</li>" for text in binding)
+    levers = "".join(f"<li>{escape(lever['change'])}: {escape(lever['gain'])}</li>" for lever in why["levers"])
+    parts = [f"<p>{escape(why['verdict'][:1].upper() + why['verdict'][1:])}</p>"]
+    parts += [f"<h3>Also bound by</h3><ul>{bound}</ul>"] if bound else []
+    parts += [f'<h3>What would help, tried</h3><ul id="levers">{levers}</ul>'] if levers else []
+    return f'<section class="card why" aria-labelledby="h-why"><h2 id="h-why">Why</h2>{"".join(parts)}</section>'
 
 
 def aspect(svg: str) -> float:

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -22,12 +22,13 @@ from gridloom._version import __version__
 from gridloom.compiler.loops.spec import Memory, is_loop, parse
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
-from gridloom.errors import OptionError
+from gridloom.errors import MissingExtra, OptionError, install_hint
+from gridloom.flow.bench.comparison import MapperComparison, TableStyle, compare_mappers, write_table
 from gridloom.flow.bench.fitting import fill_in_size
 from gridloom.flow.bench.loop_speed import loop_summary
 from gridloom.flow.bench.peers import with_peers
 from gridloom.flow.bench.processor import Processor, sequential_cycles
-from gridloom.flow.bench.suite import Suite, SuiteCell, SuiteGroup
+from gridloom.flow.bench.suite import Suite, SuiteCell
 from gridloom.flow.files import examples_folder
 from gridloom.flow.inputs import fit_graph, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
@@ -64,9 +65,30 @@ class Report:
         """Counts and sums over all rows, and the same for each array family."""
         return summary(self.rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON data."""
-        return {"suite": self.suite, "rows": [dict(row) for row in self.rows], "summary": self.summary}
+    def compare(self, metric: str | None = None) -> list[MapperComparison]:
+        """The mappers beside the first one, on each array: pairs, geometric means, intervals, wins and losses."""
+        return compare_mappers(self.rows, metric)
+
+    def table(self, style: TableStyle = "md", metric: str | None = None) -> str:
+        """The comparison as Markdown, CSV or LaTeX."""
+        return write_table(self.compare(metric), style)
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame with a column for each field, ``cell.arch`` for instance."""
+        try:
+            import pandas
+        except ModuleNotFoundError:
+            raise MissingExtra(f"a DataFrame needs pandas; install it with: {install_hint('explore')}") from None
+        return pandas.json_normalize([dict(row) for row in self.rows], max_level=1)
+
+    def to_dict(self, metric: str | None = None) -> dict[str, Any]:
+        """Return the report as plain JSON data; mappers are compared by the metric."""
+        return {
+            "suite": self.suite,
+            "rows": [dict(row) for row in self.rows],
+            "summary": self.summary,
+            "mappers": [asdict(row) for row in self.compare(metric)],
+        }
 
 
 def bench(
@@ -98,13 +120,34 @@ def bench(
         found = {key: (row.value, row.error, row.seconds) for key, row in stored.items() if row is not None}  # type: ignore[misc]
         interrupted = done.interrupted
     rows = [
-        _row(cell, *found[job.key]) | _sequential(job.argument, processor or Processor())
+        _row(cell, mapper_name(suite.mapper), *found[job.key]) | _sequential(job.argument, processor or Processor())
         for cell, job in zip(cells, asked, strict=True)
         if job.key in found
     ]
     if suite.files and folder is not None:
         rows = with_peers(rows, folder)
     return Report(suite=suite.name, rows=rows, interrupted=interrupted)
+
+
+def bench_mappers(
+    chosen: Sequence[tuple[str, Suite]], run_suite: Callable[[Suite, bool], Report], *, named: bool = False
+) -> Report:
+    """Run a suite with each of several mappers; returns the rows of one mapper after those of another as one report.
+
+    ``chosen`` are names and suites (:class:`~gridloom.flow.bench.selection.SuiteChoice`); where there are several, or
+    with ``named``, rows bear these names, also those of ``auto``. ``run_suite`` hears whether a store has rows of
+    another mapper.
+    """
+    parts: list[Report] = []
+    for name, suite in chosen:
+        part = run_suite(suite, bool(parts))
+        if named or len(chosen) > 1:
+            part = replace(part, rows=[{**row, "mapper": name} for row in part.rows])
+        parts.append(part)
+        if part.interrupted:
+            break
+    rows = [row for part in parts for row in part.rows]
+    return replace(parts[0], rows=rows, interrupted=parts[-1].interrupted)
 
 
 def cell_job(suite: Suite, cell: SuiteCell, folder: Path | None = None) -> Job[Any]:
@@ -124,6 +167,8 @@ def cell_job(suite: Suite, cell: SuiteCell, folder: Path | None = None) -> Job[A
         "seed": cell.seed,
         "effort": suite.effort,
         "time_limit": suite.time_limit,
+        # Stored rows of other budgets keep their keys.
+        **({"cpu_time": True} if suite.cpu_time else {}),
         **(plugin_versions(suite.mapper) if isinstance(suite.mapper, str) else {}),
     }
     argument = None if isinstance(suite.mapper, str) else {**parameters, "mapper": suite.mapper}
@@ -152,6 +197,7 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
             seed=parameters["seed"],
             effort=parameters["effort"],
             time_limit=parameters["time_limit"],
+            cpu_time=parameters.get("cpu_time", False),
         )
     )
     record = result.to_dict() | {"energy": _energy(result.mapping), "ops": computing_ops(result.dfg)}
@@ -192,41 +238,6 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "archs": {name: _totals([row for row in rows if _family(row) == name]) for name in families},
         **({"loops": loop_summary(loops)} if loops else {}),
     }
-
-
-def select_cells(suite: Suite, *, archs: Sequence[str] = (), seeds: Sequence[int] = ()) -> Suite:
-    """Return the suite on some of its arrays, or with other seeds; nothing given: as it is.
-
-    OptionError for an array that the suite does not have.
-    """
-    known = list(dict.fromkeys(arch for group in suite.groups for arch in group.archs))
-    for arch in archs:
-        if arch not in known:
-            raise OptionError(f"suite {suite.name!r} has no array {arch!r}; it has: {', '.join(known)}", where="--arch")
-    groups = [
-        replace(group, archs=tuple(arch for arch in group.archs if not archs or arch in archs))
-        for group in suite.groups
-    ]
-    kept = tuple(group for group in groups if group.archs)
-    expected = suite.expected if not (archs or seeds) else replace(suite.expected, cells=None, mapped=None)
-    return replace(suite, groups=kept, seeds=tuple(seeds) or suite.seeds, expected=expected)
-
-
-def on_arrays(suite: Suite, archs: Sequence[str]) -> Suite:
-    """Return the suite with every one of its sources on each of these arrays, in the place of its own arrays."""
-    sources = tuple(dict.fromkeys(source for group in suite.groups for source in group.sources))
-    group = SuiteGroup(sources=sources, archs=tuple(archs))
-    return replace(suite, groups=(group,), expected=replace(suite.expected, cells=None, mapped=None))
-
-
-def with_budget(suite: Suite, *, effort: int | None, time_limit: float | None, mapper: str | None) -> Suite:
-    """Return the suite with what a user asks for instead of its own budget and mapper."""
-    return replace(
-        suite,
-        effort=suite.effort if effort is None else effort,
-        time_limit=suite.time_limit if time_limit is None else time_limit,
-        mapper=mapper or suite.mapper,
-    )
 
 
 def _family(row: Mapping[str, Any]) -> str:
@@ -296,14 +307,16 @@ def graph_hash(source: str, memory: Memory) -> str:
     return hashlib.blake2b(json_format.dumps(graph_of(source, memory)).encode(), digest_size=12).hexdigest()
 
 
-def _row(cell: SuiteCell, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float) -> dict[str, Any]:
+def _row(
+    cell: SuiteCell, mapper: str, value: Mapping[str, Any] | None, error: JobError | None, elapsed: float
+) -> dict[str, Any]:
     """Return the row of a cell: what it is, how long it took, and its record or what broke."""
     named = {
         "cell": {"source": cell.source, "arch": cell.arch, "seed": cell.seed},
         # From reading the source to the last check; ``seconds`` is the search alone.
         "elapsed": round(elapsed, 3),
     }
-    return {**named, **(value if value is not None else broken_record(error, cell.seed))}
+    return {**named, **(value if value is not None else {**broken_record(error, cell.seed), "mapper": mapper})}
 
 
 def broken_record(error: JobError | None, seed: int) -> dict[str, Any]:

@@ -76,6 +76,8 @@ class Suite:
     mapper: str | MapperFunction = "auto"
     effort: int | None = None
     time_limit: float | None = None
+    #: Whether the limit is in seconds of CPU time.
+    cpu_time: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
     groups: tuple[SuiteGroup, ...] = ()
@@ -124,14 +126,18 @@ def _suite(data: dict[str, Any], where: str) -> Suite:
     for key in data:
         if key not in _KEYS:
             raise OptionError(f"{key}: not a known key; known: {', '.join(_KEYS)}", where=where)
-    budget = _mapping(data, "budget", ("effort", "time_limit"), where)
+    budget = _mapping(data, "budget", ("effort", "time_limit", "cpu_limit"), where)
+    limit, cpu_limit = (_seconds(budget, name, where) for name in ("time_limit", "cpu_limit"))
+    if limit is not None and cpu_limit is not None:
+        raise OptionError("budget: time_limit and cpu_limit exclude each other", where=where)
     expected = _mapping(data, "expected", ("cells", "mapped"), where)
     suite = Suite(
         name=str(data.get("suite", where)),
         summary=str(data.get("summary", "")),
         mapper=str(data.get("mapper", "auto")),
         effort=_count(budget, "effort", where),
-        time_limit=_seconds(budget, where),
+        time_limit=limit if cpu_limit is None else cpu_limit,
+        cpu_time=cpu_limit is not None,
         settings=_mapping(data, "settings", None, where),
         seeds=tuple(_integers(data.get("seeds", [0]), where)),
         groups=tuple(_groups(data, where)),
@@ -217,11 +223,11 @@ def _count(data: dict[str, Any], key: str, where: str) -> int | None:
     return value
 
 
-def _seconds(data: dict[str, Any], where: str) -> float | None:
-    """Return the time limit in seconds, or None."""
-    value = data.get("time_limit")
+def _seconds(data: dict[str, Any], key: str, where: str) -> float | None:
+    """Return a limit in seconds, or None."""
+    value = data.get(key)
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-        raise OptionError(f"time_limit: expected seconds, found {value!r}", where=where)
+        raise OptionError(f"{key}: expected seconds, found {value!r}", where=where)
     return float(value)

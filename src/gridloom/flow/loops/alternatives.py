@@ -107,7 +107,7 @@ def map_best(
     The first alternative is mapped; a further one only where its bound is below what was found, or where nothing was.
     All share the request's time limit.
     """
-    began = time.monotonic()
+    began = _now(request)
     best: tuple[Result, Alternative] | None = None
     told: list[str] = []
     passed: list[Alternative] = []
@@ -180,12 +180,17 @@ def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Reques
     return result.arch.style == "modulo" and row.least < _rate(*best)
 
 
+def _now(request: Request) -> float:
+    """The time on the clock of the request's limit."""
+    return time.process_time() if request.cpu_time else time.monotonic()
+
+
 def _share(request: Request, began: float, contested: bool) -> Request:
     """The request with what is left of its time; a part of it where another alternative is to come."""
     # A limit that makes no sense is refused where budgets are made.
     if request.time_limit is None or request.time_limit <= 0:
         return request
-    left = max(request.time_limit - (time.monotonic() - began), 0.1)
+    left = max(request.time_limit - (_now(request) - began), 0.1)
     return replace(request, time_limit=left * _FIRST_SHARE if contested else left)
 
 

@@ -7,8 +7,11 @@ allows the II that it names and no lower one, and a lever is listed only after i
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from gridloom import registry
@@ -81,12 +84,14 @@ def explain(
     *,
     ii: int | None = None,
     trial: Request | None = None,
+    most: int = 6,
+    seconds: float = math.inf,
 ) -> Explanation:
     """Explain a mapping, a failure, or, without either, the bounds of a graph on an array.
 
     ``ii`` is the II that was asked for. With a ``trial`` request, changes that no bound can judge are tried by
-    searches with its mapper and seed; without one they are not offered. Costs an MII for each change that is tried,
-    and the searches.
+    searches with its mapper and seed, until ``most`` of them help or ``seconds`` are over; without one they are not
+    offered. Costs an MII for each change that is tried, and the searches.
     """
     subject = f"{dfg.name} on {arch.name}"
     measure = registry.hook_for("explanations", arch)
@@ -102,9 +107,9 @@ def explain(
     counted = missing or (reached == least > 1) or (reached is None and limit is not None and least > limit)
     levers: tuple[Lever, ...] = ()
     if counted or unmapped:
-        levers = tuple(find_levers(dfg, arch, None if reached else limit))
+        levers = tuple(find_levers(dfg, arch, None if reached else limit, most))
     elif trial is not None and (failure is not None or (reached or 1) > least) and not proved:
-        levers = tuple(_try_searches(trial, dfg, arch, reached))
+        levers = tuple(islice(_try_searches(trial, dfg, arch, reached, seconds), most))
     proof = None if mapping is None else mapping.provenance.get("proof") or mapping.provenance.get("bound")
     return Explanation(
         subject=subject,
@@ -144,19 +149,21 @@ def _verdict(
     )
 
 
-def _try_searches(trial: Request, dfg: Dfg, arch: Arch, reached: int | None) -> Iterator[Lever]:
-    """The changes with which a short search finds a mapping, or one with a lower II."""
+def _try_searches(trial: Request, dfg: Dfg, arch: Arch, reached: int | None, seconds: float) -> Iterator[Lever]:
+    """The changes with which a short search finds a mapping, or one with a lower II; the cheapest searches first."""
     from gridloom.flow.run import map_graph
 
     effort = trial.effort or TRIAL_EFFORT
     request = replace(trial, effort=effort, time_limit=TRIAL_SECONDS, prove=False, place=None, init=None, pin=None,
                       ii=None if reached is None else reached - 1)  # fmt: skip
-    plans = [(f"--effort {4 * effort}", replace(request, effort=4 * effort, time_limit=4 * TRIAL_SECONDS), arch)]
-    plans += [(words, request, other) for words, other in variations(arch)]
+    plans = [(words, request, other) for words, other in variations(arch)]
+    plans += [(f"--effort {4 * effort}", replace(request, effort=4 * effort, time_limit=4 * TRIAL_SECONDS), arch)]
+    end = time.monotonic() + seconds
     for words, asked, other in plans:
-        if trial.interrupted is not None and trial.interrupted():
+        left = end - time.monotonic()
+        if left <= 0 or (trial.interrupted is not None and trial.interrupted()):
             return
-        found = map_graph(asked, dfg, other)
+        found = map_graph(replace(asked, time_limit=min(left, asked.time_limit or left)), dfg, other)
         if found.mapping is not None:
             gain = f"II {found.mapping.ii}" if arch.style == "modulo" else "mapped"
             yield Lever(change=words, gain=gain, tried="search")
