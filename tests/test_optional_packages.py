@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -44,6 +45,7 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "why": [(["saved.json"], None), (["kernel:vector_add", "--arch", "torus:2x2"], None)],
     "show": [(["saved.json"], None), (["{examples}/kernels/fir.c"], "c")],
     "rtl": [(["saved.json", "-o", "rtl"], None)],
+    "cosim": [(["saved.json", "--simulator", "icarus"], None)] if shutil.which("iverilog") else [],
     "emit": [(["openedge", "loop.json", "-o", "program"], None)],
     "vpr": [(["kernel:vector_add", "--arch", "mesh:3x3", "-o", "vpr"], None)],
     "list": [(["mappers"], None)],

@@ -259,6 +259,12 @@ TARGET: Final = Target(
             "mapping.json -o hardware",
             "Hardware",
         ),
+        "cosim": Command(
+            "gridloom.cli.commands.cosim_command:cosim",
+            "Run mappings on the generated hardware and compare.",
+            "mapping.json --stall 1",
+            "Hardware",
+        ),
         "synth": Command(
             "gridloom.cli.commands.synth_command:synth",
             "Synthesise an array: area and clock, on an FPGA or in cells.",

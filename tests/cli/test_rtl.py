@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
@@ -39,6 +40,31 @@ def test_a_mapping_has_bits_that_can_be_shown(gridloom, saved, tmp_path):
         shown = gridloom("show", tmp_path / "out" / name, "--arch", "mesh:2x3")
         assert shown.out == (tmp_path / "out" / "config.txt").read_text()
         assert "mul, from round 3" in shown.out
+
+
+@pytest.mark.tools
+@pytest.mark.skipif(not (shutil.which("iverilog") and shutil.which("make")), reason="Icarus Verilog is not installed")
+def test_the_folder_runs_its_testbench_and_notices_a_wrong_result(gridloom, saved, tmp_path):
+    folder = tmp_path / "out"
+    gridloom("rtl", saved / "torus.json", "-o", folder)
+    expected = (folder / "run" / "expected.txt").read_text().splitlines()
+    agreed = subprocess.run(["make", "-s", "STALL=3"], cwd=folder, capture_output=True, text=True)
+    assert agreed.stdout.splitlines()[-1] == f"hardware and simulator agree in {len(expected)} words"
+    kind, cycle, tile, word = expected[-1].split()
+    expected[-1] = f"{kind} {cycle} {tile} {int(word, 16) ^ 1:0{len(word)}x}"
+    (folder / "run" / "expected.txt").write_text("\n".join([*expected, ""]))
+    differing = subprocess.run(["make", "-s"], cwd=folder, capture_output=True, text=True)
+    assert differing.returncode != 0
+    assert differing.stdout.splitlines()[-2:] == ["results that the hardware did not give:", expected[-1]]
+
+
+@pytest.mark.slow
+@pytest.mark.tools
+@pytest.mark.skipif(not (shutil.which("verilator") and shutil.which("make")), reason="Verilator is not installed")
+def test_the_folder_runs_with_verilator(gridloom, saved, tmp_path):
+    gridloom("rtl", saved / "good.json", "-o", tmp_path / "out")
+    done = subprocess.run(["make", "-s", "verilator"], cwd=tmp_path / "out", capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1].startswith("hardware and simulator agree in ")
 
 
 def test_a_mapping_that_is_not_legal_gets_no_bits(gridloom, saved, tmp_path):

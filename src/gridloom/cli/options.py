@@ -168,6 +168,9 @@ Observed = Annotated[
 
 Workers = Annotated[int, typer.Option("--jobs", metavar="N", help="How many workers search at the same time.")]
 OutputFolder = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write into.")]
+VerilogSimulator = Annotated[
+    str | None, typer.Option("--simulator", metavar="NAME", help="The Verilog simulator: icarus or verilator.")
+]
 DeviceName = Annotated[
     str | None,
     typer.Option(

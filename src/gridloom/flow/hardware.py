@@ -102,6 +102,47 @@ def energy_of(mapping: Mapping, *, iterations: int = 32, seed: int = 0, width: i
     return energy(mapping, np.asarray(observed.values, dtype=np.int64), width=width)
 
 
+def shared_parameters(mappings: Sequence[Mapping]) -> HardwareParameters:
+    """Return parameters of hardware on which all of these mappings run; they are on the same array.
+
+    Sizes are rounded up to powers of two, and there is a port for live-outs: hardware that is built for some mappings
+    then serves most others.
+    """
+    from gridloom.hardware.bitstream.encode import fit_parameters
+
+    parameters: HardwareParameters | None = None
+    for mapping in mappings:
+        parameters = fit_parameters(configure(mapping), parameters)
+    if parameters is None:
+        raise MappingError("hardware for no mapping at all")
+    sizes = {name: getattr(parameters, name) for name in ("contexts", "fifo", "values", "memory_words", "spill_depth")}
+    rounded = {name: 1 << (size - 1).bit_length() if size else 0 for name, size in sizes.items()}
+    stages = (1 << parameters.stages.bit_length()) - 1
+    return replace(parameters.at_least(**rounded, stages=stages), liveouts=True)
+
+
+def bench_files(
+    mapping: Mapping,
+    hardware: Hardware,
+    *,
+    iterations: int = 32,
+    seed: int = 0,
+    liveins: MappingABC[str, int] | None = None,
+) -> dict[str, str]:
+    """Return the files of one run of the testbench: stimulus, options of its program and the expected trace.
+
+    Streams, memories and live-ins are random, but for the ``liveins`` that are given.
+    """
+    from gridloom.hardware.cosimulation import bench_inputs, expected_trace
+
+    configuration = configure(mapping)
+    lanes = _expected(configuration, hardware, iterations, seed, liveins or {})
+    stimuli = [stimulus for stimulus, _ in lanes]
+    files, options = bench_inputs(hardware, configuration, stimuli)
+    expected = expected_trace(hardware, configuration, stimuli, [shown for _, shown in lanes])
+    return files | {"options": " ".join(options) + "\n", "expected.txt": expected}
+
+
 def cosimulate_mapping(
     mapping: Mapping,
     *,

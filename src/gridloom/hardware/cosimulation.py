@@ -6,7 +6,8 @@ simulator's observations, so that a caller can compare them; this module only kn
 The flow of one run: :func:`~gridloom.hardware.bitstream.encode.encode` and
 :func:`~gridloom.hardware.bitstream.packets.pack` turn the configuration into packets; streams and the initial data
 memory become hex files; the testbench sends the packets, raises ``run`` for exactly the cycles that the last result
-needs, and writes a trace with one line per firing; ``_Reader`` turns the trace back into values per iteration and node.
+needs, and writes a trace with a line for each firing and for each word of the memory at the end; ``_Reader`` turns the
+trace back into values per iteration and node.
 A firing belongs to iteration f of a node when it happens in cycle (start + f) * II + slot on the node's tile. This is
 the only link between hardware and graph, so a firing in any other cycle is reported as a problem (but for slots that
 move a value for several iterations: they fire in every round).
@@ -28,7 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,14 @@ from numpy.typing import NDArray
 from gridloom.dfg.interpreter import Observation, Stimulus
 from gridloom.dfg.semantics import encode as carrier
 from gridloom.dfg.words import word_of
-from gridloom.errors import MissingExtra, SimulationError
+from gridloom.errors import MissingExtra, OptionError, SimulationError
 from gridloom.hardware.bitstream.encode import encode, fit_parameters, memory_layout
 from gridloom.hardware.bitstream.packets import pack
 from gridloom.hardware.programs import run_program
-from gridloom.hardware.rtl.generate import primitive, rtl_files
+from gridloom.hardware.rtl.generate import rtl_files
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, memory_name, stream_ports, testbench
+from gridloom.hardware.rtl.testbench import PACKETS, STREAM_WORDS, TESTBENCH, bench_modules, memory_name, stream_ports
+from gridloom.hardware.verilated import build_program
 from gridloom.mapping.configuration import Configuration, Slot
 
 Words = NDArray[np.int64]
@@ -84,6 +86,19 @@ def available(simulator: Simulator = "icarus") -> bool:
     return all(shutil.which(program) for program in _PROGRAMS[simulator])
 
 
+def parse_simulator(text: str) -> Simulator:
+    """Return the simulator of this name. OptionError for any other name."""
+    for name in get_args(Simulator):
+        if text == name:
+            return cast(Simulator, name)
+    raise OptionError(f"expected {' or '.join(get_args(Simulator))}, found {text!r}", where="--simulator")
+
+
+def fastest_simulator() -> Simulator:
+    """Return Verilator where it is installed, otherwise Icarus Verilog."""
+    return "verilator" if available("verilator") else "icarus"
+
+
 def require(simulator: Simulator) -> None:
     """Raise MissingExtra, which names the package, when a simulator is not installed."""
     for program in _PROGRAMS[simulator]:
@@ -101,8 +116,9 @@ class Bench:
     not installed.
 
     The compiled program depends on the array and its parameters only: streams, memory and configuration come from files
-    and options of each run. Without ``folder`` the sources and the program are in a temporary folder, which is removed
-    with the object. SimulationError where the simulator refuses the Verilog.
+    and options of each run. Without ``folder`` the sources and the program of Icarus are in a temporary folder, which
+    is removed with the object. Verilator's program is kept in the user's cache: it takes half a minute to build and
+    runs ten times as fast. SimulationError where the simulator refuses the Verilog.
     """
 
     def __init__(self, hardware: Hardware, *, simulator: Simulator = "icarus", folder: Path | None = None) -> None:
@@ -112,27 +128,15 @@ class Bench:
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="gridloom-rtl-")
         self.folder = folder or Path(self._temporary.name)  # type: ignore[union-attr]
         self.folder.mkdir(parents=True, exist_ok=True)
-        texts = rtl_files(hardware) | {f"{TESTBENCH}.v": testbench(hardware)}
-        texts["gl_clock_gate.v"] = primitive("gl_clock_gate")
-        if hardware.buses:
-            texts["gl_data_memory.v"] = primitive("gl_data_memory")
-        for name, text in texts.items():
-            (self.folder / name).write_text(text, encoding="utf-8")
-        self._compile(sorted(texts))
-
-    def _compile(self, names: list[str]) -> None:
-        """Compile all modules and the testbench with the simulator.
-
-        Verilator's warnings about style are off here; the tests run its lint over the generated modules on their own.
-        """
-        if self.simulator == "icarus":
-            command = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH, *names]
+        texts = rtl_files(hardware) | bench_modules(hardware)
+        if simulator == "verilator":
+            self._program = [str(build_program(texts, TESTBENCH))]
         else:
-            command = [
-                "verilator", "--binary", "--timing", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-STMTDLY",
-                "--x-initial", "unique", "-j", "2", "--top-module", TESTBENCH, "--Mdir", "verilated", *names,
-            ]  # fmt: skip
-        _call(command, self.folder)
+            for name, text in texts.items():
+                (self.folder / name).write_text(text, encoding="utf-8")
+            options = ["-g2012", "-Wall", "-Wno-timescale", "-o", "bench.vvp", "-s", TESTBENCH]
+            _call(["iverilog", *options, *sorted(texts)], self.folder)
+            self._program = ["vvp", "-n", str(self.folder / "bench.vvp")]
 
     def run(self, configuration: Configuration, stimulus: Stimulus, *, stall: int = 0) -> HardwareRun:
         """Configure the hardware, run a stimulus and return what was observed; all SIMD lanes get the same stimulus.
@@ -155,22 +159,16 @@ class Bench:
         _check_lanes(stimuli, self.hardware.simd_lanes)
         with tempfile.TemporaryDirectory(prefix="run-", dir=self.folder) as place:
             folder = Path(place)
-            options = _write_inputs(folder, self.hardware, configuration, stimuli) | {"stall": stall}
-            program = ["vvp", "-n", str(self.folder / "bench.vvp")]
-            if self.simulator == "verilator":
-                program = [str(self.folder / "verilated" / f"V{TESTBENCH}")]
-            _call([*program, *(f"+{key}={value}" for key, value in options.items())], folder)
+            files, options = bench_inputs(self.hardware, configuration, stimuli)
+            for name, text in files.items():
+                (folder / name).write_text(text, encoding="ascii")
+            _call([*self._program, *options, f"+stall={stall}"], folder)
             trace = (folder / "trace.txt").read_text(encoding="utf-8")
-            memories = [_text_of(folder / f"{memory_name(lane)}_out.hex") for lane in range(len(stimuli))]
+        cycles = cycles_of(configuration, stimuli[0].iterations)
         return tuple(
-            _Reader(self.hardware, configuration, stimulus, options["cycles"], lane).read(trace, memories[lane])
+            _Reader(self.hardware, configuration, stimulus, cycles, lane).read(trace)
             for lane, stimulus in enumerate(stimuli)
         )
-
-
-def _text_of(path: Path) -> str:
-    """The text of a file that the testbench writes only where the hardware has memory."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _check_lanes(stimuli: Sequence[Stimulus], lanes: int) -> None:
@@ -236,27 +234,28 @@ def memory_image(configuration: Configuration, stimulus: Stimulus, reach: int = 
     return words
 
 
-def _write_inputs(
-    folder: Path, hardware: Hardware, configuration: Configuration, stimuli: Sequence[Stimulus]
-) -> dict[str, int]:
-    """Write the files that the testbench reads; returns the numbers it takes as options."""
+def bench_inputs(
+    hardware: Hardware, configuration: Configuration, stimuli: Sequence[Stimulus]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the files that the testbench reads, as name -> text, and the options of its program."""
     stimulus = stimuli[0]
     packets = pack(hardware, encode(configuration, hardware, stimulus.liveins))
     width = hardware.width
     _check_room("packets", len(packets), PACKETS, "a smaller array or a lower II")
-    _write_hex(folder / "config.hex", (p.to_int() for p in packets), 64)
     index, words = _stream_table(hardware, configuration, stimuli)
     _check_room("words of streams", len(words), STREAM_WORDS, "fewer iterations")
-    _write_hex(folder / "stream_index.hex", index, 32)
-    _write_hex(folder / "streams.hex", words, hardware.vector_width)
     images = [memory_image(configuration, given, 1 << hardware.address_bits) for given in stimuli]
-    for lane, image in enumerate(images):
-        _write_hex(folder / f"{memory_name(lane)}.hex", image, width)
-    return {
+    files = {
+        "config.hex": hex_lines((p.to_int() for p in packets), 64),
+        "stream_index.hex": hex_lines(index, 32),
+        "streams.hex": hex_lines(words, hardware.vector_width),
+    } | {f"{memory_name(lane)}.hex": hex_lines(image, width) for lane, image in enumerate(images)}
+    numbers = {
         "packets": len(packets), "iterations": stimulus.iterations,
         "cycles": cycles_of(configuration, stimulus.iterations), "stream_words": len(words),
         "memory_words": len(images[0]) if hardware.buses else 0,
     }  # fmt: skip
+    return files, [f"+{key}={value}" for key, value in numbers.items()]
 
 
 def _check_room(what: str, count: int, most: int, lever: str) -> None:
@@ -265,13 +264,12 @@ def _check_room(what: str, count: int, most: int, lever: str) -> None:
         raise SimulationError(f"the run has {count} {what}; the testbench holds {most}: take {lever}")
 
 
-def _write_hex(path: Path, words: Iterable[int | None], width: int) -> None:
-    """Write words as hexadecimal digits, one per line; undefined words as x."""
+def hex_lines(words: Iterable[int | None], width: int) -> str:
+    """Return words as hexadecimal digits, one per line; undefined words as x."""
     # The last digit may have more bits than the word; `$readmemh` drops those above it.
     digits = -(-width // 4)
     mask = (1 << width) - 1
-    rows = ("x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words)
-    path.write_text("\n".join(rows) + "\n", encoding="ascii")
+    return "\n".join(["x" * digits if word is None else f"{word & mask:0{digits}x}" for word in words]) + "\n"
 
 
 def _stream_table(
@@ -312,6 +310,42 @@ def _side_by_side(words: Sequence[int], width: int) -> int:
     return sum((word & (1 << width) - 1) << k * width for k, word in enumerate(words))
 
 
+def expected_trace(
+    hardware: Hardware, configuration: Configuration, stimuli: Sequence[Stimulus], expected: Sequence[Observation]
+) -> str:
+    """Return the lines that a correct run writes to its trace, sorted: results, words that leave, words of arrays.
+
+    ``expected`` has the observation of each SIMD lane. Moves, spills and copies of a node are left out.
+    """
+    dfg, width = configuration.dfg, hardware.width
+    lines = set()
+    slots = {slot.node: slot for slot in configuration.slots if slot.kind == "op" and slot.copy == 0}
+    for number, node in enumerate(dfg.nodes):
+        slot, distance, kind = slots.get(number), 0, "F"
+        if node.op == "output":
+            edge = dfg.edges[dfg.operand_edges(node.id)[0]]
+            distance, kind = (0 if slot else edge.distance), "E"
+            slot = slot or slots.get(dfg.index[edge.source])
+        if slot is None or not (dfg.ops[number].result or kind == "E"):
+            continue
+        for firing in range(expected[0].iterations - distance):
+            words = [int(lane.values[firing + distance, number]) for lane in expected]
+            cycle = (slot.start + firing) * configuration.ii + slot.slot
+            lines.add(f"{kind} {cycle} {slot.tile} {_joined_words(words, width)}")
+    if hardware.buses:
+        for name, (first, length) in memory_layout(configuration, 1 << hardware.address_bits).arrays.items():
+            for lane, shown in enumerate(expected):
+                words = shown.memory[name][:length].tolist()
+                lines |= {f"M {first + k} {lane} {_joined_words([word], width)}" for k, word in enumerate(words)}
+    return "\n".join([*sorted(lines), ""])
+
+
+def _joined_words(words: Sequence[int], width: int) -> str:
+    """The hexadecimal digits of a word of each SIMD lane, that of lane 0 in the lowest bits."""
+    joined = sum((word & (1 << width) - 1) << lane * width for lane, word in enumerate(words))
+    return f"{joined:0{-(-width * len(words) // 4)}x}"
+
+
 def _of_lane(text: str, lane: int, width: int) -> str:
     """The hexadecimal digits of a lane's word among those of all lanes; words are of whole digits or below one.
 
@@ -341,15 +375,20 @@ class _Reader:
         self.n = stimulus.iterations
         self.problems: list[str] = []
 
-    def read(self, trace: str, memory: str) -> HardwareRun:
-        """Return the run that a trace and a dump of the memory describe."""
+    def read(self, trace: str) -> HardwareRun:
+        """Return the run that a trace describes."""
         fired: dict[tuple[int, int], int] = {}
         emitted: dict[tuple[int, int], int] = {}
+        memory: list[int] = []
         for line in trace.splitlines():
-            kind, cycle, tile, word = line.split()
+            kind, first, second, word = line.split()
+            if kind == "M":
+                if int(second) == self.lane:
+                    memory.append(self._number(word))
+                continue
             if self.hardware.simd_lanes > 1:
                 word = _of_lane(word, self.lane, self.hardware.width)
-            (fired if kind == "F" else emitted)[int(cycle), int(tile)] = self._number(word)
+            (fired if kind == "F" else emitted)[int(first), int(second)] = self._number(word)
         values = self._values(fired)
         observation = Observation(
             iterations=self.n,
@@ -450,10 +489,8 @@ class _Reader:
             values[:, k] = words
         return outputs
 
-    def _memory(self, text: str) -> dict[str, Words]:
+    def _memory(self, numbers: Sequence[int]) -> dict[str, Words]:
         """Array name -> its words after the run; as before it where the hardware has no memory."""
-        words = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("//", "@"))]
-        numbers = [self._number(word) for word in " ".join(words).split()]
         table: dict[str, Words] = {}
         for name, (first, length) in memory_layout(self.configuration, 1 << self.hardware.address_bits).arrays.items():
             if numbers:

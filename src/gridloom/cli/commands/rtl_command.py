@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import ArrayOrMapping, AsJson, OutputFolder, Quiet, Seed
+from gridloom.cli.options import ArrayOrMapping, AsJson, OutputFolder, Quiet, Seed, VerilogSimulator
 from gridloom.cli.outputs import check_folder, write_all
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
@@ -40,6 +40,7 @@ def rtl(
     cosimulate: Annotated[
         bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare it with the simulator.")
     ] = False,
+    simulator: VerilogSimulator = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -68,9 +69,9 @@ def rtl(
         if refused:
             print(json.dumps({"status": "refused", "findings": refused}) if as_json else "\n".join(refused))
             return 1
-        record = _write_mapping(shown, parameters, output, _numbers(livein or []))
+        record = _write_mapping(shown, parameters, output, _numbers(livein or []), seed)
         if cosimulate:
-            record |= _cosimulate(shown, parameters, _numbers(livein or []), seed)
+            record |= _cosimulate(shown, parameters, _numbers(livein or []), seed, simulator)
     else:
         raise OptionError(f"{what!r} is a graph; expected an array or a mapping")
     print(json.dumps(record) if as_json else _describe(record, output))
@@ -105,13 +106,17 @@ def _write_hardware(hardware: Hardware, folder: Path) -> dict[str, Any]:
             "width": hardware.width, "simd_lanes": hardware.simd_lanes, "files": sorted(files)}  # fmt: skip
 
 
-def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int]) -> dict[str, Any]:
+def _write_mapping(
+    mapping: Mapping, parameters: Any, folder: Path, liveins: dict[str, int], seed: int
+) -> dict[str, Any]:
     """Write hardware and configuration bits of a mapping and return what the command prints about them.
 
-    OptionError for a live-in that the graph does not have; live-ins without a value are 0 in the bits.
+    A Makefile runs the testbench on the random stimulus of the folder ``run``. Live-ins without a value are 0 in the
+    bits. OptionError for a live-in that the graph does not have.
     """
+    from gridloom.flow.hardware import bench_files
     from gridloom.hardware.bitstream.encode import fit_parameters
-    from gridloom.hardware.rtl.package import bit_files
+    from gridloom.hardware.rtl.package import MAKEFILE, bit_files
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 
@@ -123,15 +128,20 @@ def _write_mapping(mapping: Mapping, parameters: Any, folder: Path, liveins: dic
             raise OptionError(f"graph {mapping.dfg.name!r} has no live-in {name!r}; it has: {known}", where="--livein")
     hardware = Hardware(mapping.arch, fit_parameters(configuration, parameters))
     bits = bit_files(hardware, configuration, liveins)
+    run = {f"run/{name}": text for name, text in bench_files(mapping, hardware, seed=seed, liveins=liveins).items()}
     record = _write_hardware(hardware, folder)
-    write_all({folder / name: text for name, text in bits.texts.items()})
+    (folder / "run").mkdir(exist_ok=True)
+    texts = {**bits.texts, "Makefile": MAKEFILE, **run}
+    write_all({folder / name: text for name, text in texts.items()})
     (folder / "config.bin").write_bytes(bits.binary)
-    files = sorted([*record["files"], *bits.texts, "config.bin"])
+    files = sorted([*record["files"], *texts, "config.bin"])
     size = {"bits": bits.size.bits, "capacity": bits.size.capacity, "packets": bits.size.packets}
     return {**record, "files": files, "configuration": size, "unset_liveins": [n for n in names if n not in liveins]}
 
 
-def _cosimulate(mapping: Mapping, parameters: Any, liveins: dict[str, int], seed: int) -> dict[str, Any]:
+def _cosimulate(
+    mapping: Mapping, parameters: Any, liveins: dict[str, int], seed: int, simulator: str | None
+) -> dict[str, Any]:
     """Run a mapping on its hardware and on the simulator; returns where they differ, and on which values they ran.
 
     Live-ins that are not given are random: those of the bits are 0, with which a filter puts out nothing but 0. The
@@ -139,11 +149,12 @@ def _cosimulate(mapping: Mapping, parameters: Any, liveins: dict[str, int], seed
     """
     from gridloom.flow.hardware import cosimulate_mapping
     from gridloom.hardware.bitstream.encode import fit_parameters
-    from gridloom.hardware.cosimulation import Bench
+    from gridloom.hardware.cosimulation import Bench, parse_simulator
     from gridloom.hardware.rtl.structure import Hardware
     from gridloom.mapping.configuration import configure
 
-    bench = Bench(Hardware(mapping.arch, fit_parameters(configure(mapping), parameters)))
+    hardware = Hardware(mapping.arch, fit_parameters(configure(mapping), parameters))
+    bench = Bench(hardware, simulator=parse_simulator(simulator or "icarus"))
     outcome = cosimulate_mapping(mapping, bench=bench, liveins=liveins, seed=seed)
     counts = ", ".join(map(str, outcome.trip_counts))
     note(f"co-simulated runs of {counts} iterations, {outcome.cycles} cycles")

@@ -8,18 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gridloom.hardware.bitstream.encode import encode
 from gridloom.hardware.bitstream.files import disassemble, to_binary, to_hex
 from gridloom.hardware.bitstream.packets import Size, pack, size
 from gridloom.hardware.parameters import words_text
-from gridloom.hardware.rtl.generate import primitive, rtl_files
+from gridloom.hardware.rtl.generate import rtl_files
 from gridloom.hardware.rtl.layout import context_layout, offset_bits
 from gridloom.hardware.rtl.structure import Hardware
-from gridloom.hardware.rtl.testbench import TESTBENCH, testbench
+from gridloom.hardware.rtl.testbench import bench_modules
 from gridloom.hardware.rtl.top import TOP
 from gridloom.hardware.rtl.unit_module import packet_bits
 from gridloom.mapping.configuration import Configuration
+
+#: The Makefile beside the modules of a mapping: its testbench without gridloom.
+MAKEFILE: Final = """\
+# Runs the testbench on the stimulus in run/ and compares the trace with run/expected.txt, the simulator's results.
+#   make                    with Icarus Verilog
+#   make verilator          with Verilator
+#   make STALL=1            streams, outputs and memory make the array wait, in random cycles with this seed
+STALL ?= 0
+OPTIONS = $(shell cat run/options) +stall=$(STALL)
+
+.PHONY: icarus verilator compare clean
+icarus: bench.vvp
+	cd run && vvp -n ../bench.vvp $(OPTIONS)
+	@$(MAKE) --no-print-directory compare
+
+verilator: verilated/bench
+	cd run && ../verilated/bench $(OPTIONS)
+	@$(MAKE) --no-print-directory compare
+
+bench.vvp: $(shell cat testbench.f)
+	iverilog -g2012 -o $@ -s testbench -f testbench.f
+
+verilated/bench: $(shell cat testbench.f)
+	verilator --binary --timing -O3 -Wno-fatal -Wno-lint -Wno-style -Wno-STMTDLY --x-initial unique -j 2 \\
+		--top-module testbench --Mdir verilated -o bench -f testbench.f
+
+compare:
+	@LC_ALL=C sort run/trace.txt | LC_ALL=C comm -13 - run/expected.txt > run/missing.txt
+	@if [ -s run/missing.txt ]; then echo "results that the hardware did not give:"; head run/missing.txt; exit 1; fi
+	@echo "hardware and simulator agree in $$(($$(wc -l < run/expected.txt))) words"
+
+clean:
+	rm -rf bench.vvp verilated run/trace.txt run/missing.txt
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +70,7 @@ class BitFiles:
 def hardware_files(hardware: Hardware) -> dict[str, str]:
     """Return file name -> text: modules, testbench, file lists and README."""
     modules = rtl_files(hardware)
-    bench = {f"{TESTBENCH}.v": testbench(hardware), "gl_clock_gate.v": primitive("gl_clock_gate")}
-    if hardware.buses:
-        bench["gl_data_memory.v"] = primitive("gl_data_memory")
+    bench = bench_modules(hardware)
     lists = {
         "files.f": "\n".join([*modules, ""]),
         "testbench.f": "\n".join([*modules, *bench, ""]),

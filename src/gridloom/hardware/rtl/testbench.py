@@ -1,8 +1,9 @@
 """A plain Verilog testbench: it sends the configuration, feeds streams, serves memory and records what happens.
 
 It reads ``config.hex``, ``stream_index.hex``, ``streams.hex`` and ``memory.hex`` from the folder it runs in. It writes
-``trace.txt`` (a line ``F cycle tile result`` for each firing, a line ``E cycle tile word`` for each word that leaves
-through a port) and ``memory_out.hex``. Nothing in it depends on a mapping, so one compilation serves every run.
+``trace.txt``: a line ``F cycle tile result`` for each firing, a line ``E cycle tile word`` for each word that leaves
+through a port and, at the end, a line ``M address lane word`` for each word of the data memory. Nothing in it depends
+on a mapping, so one compilation serves every run.
 
 Time: two cycles of reset, one packet per cycle, then as many cycles as the chain has units (and some more), then
 ``run`` is high for ``+cycles`` cycles; cycle 0 is the second one after ``run`` has gone high. All sizes of a run come
@@ -12,11 +13,12 @@ they have. Firings are read inside the units by hierarchical names (``array.TILE
 it does not work on a netlist after synthesis. ``PACKETS`` and ``STREAM_WORDS`` limit the packets and words of streams.
 
 With SIMD lanes a word of a stream or of the trace has the words of all lanes, that of lane 0 in the lowest bits. Each
-further lane has files ``memory_1.hex``, ``memory_1_out.hex`` and so on for a data memory of its own.
+further lane has a file ``memory_1.hex`` and so on for a data memory of its own.
 """
 
 from __future__ import annotations
 
+from gridloom.hardware.rtl.generate import primitive
 from gridloom.hardware.rtl.layout import CHUNK, ID_BITS, OFFSET_BITS, offset_bits
 from gridloom.hardware.rtl.shapes import Unit
 from gridloom.hardware.rtl.structure import Hardware
@@ -32,6 +34,12 @@ PACKETS = STREAM_WORDS = 65536
 def stream_ports(hardware: Hardware) -> list[tuple[Unit, int]]:
     """Return the stream inputs of an array as (unit, operand), in the order of the testbench's table."""
     return [(unit, k) for unit in hardware.units for k in range(unit.shape.streams)]
+
+
+def bench_modules(hardware: Hardware) -> dict[str, str]:
+    """Return file name -> text of the testbench and of what it needs besides the modules of the array."""
+    names = ["gl_clock_gate", *(["gl_data_memory"] if hardware.buses else [])]
+    return {f"{TESTBENCH}.v": testbench(hardware)} | {f"{name}.v": primitive(name) for name in names}
 
 
 def testbench(hardware: Hardware) -> str:
@@ -184,9 +192,11 @@ def _control(h: Hardware) -> list[str]:
             '$readmemh("stream_index.hex", stream_at);',
         ]
     end = []
-    for name in map(memory_name, range(h.simd_lanes if h.buses else 0)):
+    for lane in range(h.simd_lanes if h.buses else 0):
+        name = memory_name(lane)
         read.append(f'if (memory_count > 0) $readmemh("{name}.hex", {name}.words, 0, memory_count - 1);')
-        end.append(f'if (memory_count > 0) $writememh("{name}_out.hex", {name}.words, 0, memory_count - 1);')
+        words = f'$fwrite(file, "M %0d {lane} %h\\n", k, {name}.words[k]);'
+        end.append(f"for (k = 0; k < memory_count; k = k + 1) {words}")
     names = {"packets": "packet_count", "iterations": "iterations", "cycles": "cycle_count",
              "stream_words": "stream_count", "memory_words": "memory_count", "stall": "stall"}  # fmt: skip
     options = [f'if (!$value$plusargs("{option}=%d", {name})) {name} = 0;' for option, name in names.items()]
@@ -209,8 +219,8 @@ def _control(h: Hardware) -> list[str]:
         "run <= 0;",
         # The last firing is two cycles behind `run`, and its result may take some more.
         f"repeat ({3 + max(unit.shape.settle for unit in h.units)}) @(posedge array_clk);",
-        "$fclose(file);",
         *end,
+        "$fclose(file);",
         "$finish;",
     ]  # fmt: skip
     return ["initial begin", *(f"    {step}" for step in steps), "end"]

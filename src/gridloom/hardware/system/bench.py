@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Final
 
 from gridloom.errors import SimulationError
-from gridloom.hardware.system.build import built, simulation_text
 from gridloom.hardware.system.parameters import System
-from gridloom.hardware.system.top import SYSTEM, system_files
+from gridloom.hardware.system.top import SYSTEM, simulation_text, system_files
+from gridloom.hardware.verilated import build_program
 
 #: Where the memory begins.
 BASE: Final = 0x40000000
@@ -27,7 +27,7 @@ class SystemBench:
     """
 
     def __init__(self, system: System, memory_bytes: int = 1 << 20) -> None:
-        program = built(system_files(system), SYSTEM, simulation_text("bench.cpp"))
+        program = build_program(system_files(system), SYSTEM, simulation_text("bench.cpp"))
         self.system, self.memory_bytes = system, memory_bytes
         self._process = subprocess.Popen(
             [str(program), str(memory_bytes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -15,9 +15,9 @@ from typing import Final
 
 from gridloom.errors import MissingExtra, SimulationError, install_hint
 from gridloom.hardware.programs import run_program
-from gridloom.hardware.system.build import built, simulation_text
 from gridloom.hardware.system.parameters import System
-from gridloom.hardware.system.top import system_files
+from gridloom.hardware.system.top import simulation_text, system_files
+from gridloom.hardware.verilated import build_program
 
 #: Cycles after which a program is ended.
 LIMIT: Final = 100_000_000
@@ -64,7 +64,7 @@ def core_text() -> str:
 def soc_program(system: System) -> Path:
     """The simulation of core, memory and system; built on first use, which takes up to some minutes."""
     files = system_files(system) | {"soc.v": simulation_text("soc.v"), "VexRiscv.v": core_text()}
-    return built(files, "gridloom_soc", simulation_text("soc.cpp"))
+    return build_program(files, "gridloom_soc", simulation_text("soc.cpp"))
 
 
 def run_soc(program: Path, binary: bytes, *, faults: Faults | None = None, limit: int = LIMIT) -> ProgramRun:

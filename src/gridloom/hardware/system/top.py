@@ -51,6 +51,11 @@ def module_text(name: str) -> str:
     return (resources.files("gridloom.hardware.system") / "verilog" / f"{name}.v").read_text(encoding="utf-8")
 
 
+def simulation_text(name: str) -> str:
+    """The text of a file beside the generated ones: the C++ around a module, or a module of the test system."""
+    return (resources.files("gridloom.hardware.system") / "simulation" / name).read_text(encoding="utf-8")
+
+
 def system_files(system: System) -> dict[str, str]:
     """Return file name -> text of every module: the array's, the system's and the top. Linear in the array."""
     texts = rtl_files(system.hardware)

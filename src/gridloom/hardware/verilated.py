@@ -1,4 +1,4 @@
-"""Verilated programs of systems, built once and kept by content in the user's cache."""
+"""Programs that Verilator makes of Verilog, built once and kept by content in the user's cache."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
+from typing import Final
 
 from gridloom.errors import MissingExtra, SimulationError
 from gridloom.hardware.programs import run_program
 
 #: Part of a program's key: what the options of Verilator and the C++ compiler are.
-_RECIPE = "1"
-
-
-def simulation_text(name: str) -> str:
-    """The text of a file beside the generated ones: the C++ around a module, or a module of the test system."""
-    return (resources.files("gridloom.hardware.system") / "simulation" / name).read_text(encoding="utf-8")
+_RECIPE: Final = "2"
+_COMMON: Final = ("-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-STMTDLY", "-j", "2", "-o", "simulation")
+_WITH_MAIN: Final = (
+    "--cc", "--exe", "--build", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O1 -std=c++17", "main.cpp"
+)  # fmt: skip
+#: A testbench in Verilog has delays. What a register holds before it is written is a random word.
+_TESTBENCH: Final = ("--binary", "--timing", "--x-initial", "unique")
 
 
 def cache_folder() -> Path:
     """The folder in which built programs are kept."""
-    return Path.home() / ".cache" / "gridloom" / "system"
+    return Path.home() / ".cache" / "gridloom" / "verilated"
 
 
-def built(files: Mapping[str, str], top: str, main: str) -> Path:
-    """The program that Verilator makes of a module and a C++ file; built where the cache has none of this content.
+def build_program(files: Mapping[str, str], top: str, main: str = "") -> Path:
+    """Return the program that Verilator makes of a module; it is built where the cache has none of this content.
 
+    ``main`` is the C++ that drives the module; without it the module is a testbench that runs by itself.
     MissingExtra without Verilator, SimulationError with its words where it refuses the files. A first build takes from
     half a minute to a few minutes.
     """
@@ -39,19 +41,14 @@ def built(files: Mapping[str, str], top: str, main: str) -> Path:
     if program.is_file():
         return program
     if shutil.which("verilator") is None:
-        raise MissingExtra("the system is simulated by Verilator: apt-get install verilator")
-    with tempfile.TemporaryDirectory(prefix="gridloom-system-") as name:
+        raise MissingExtra("verilator is not installed: apt-get install verilator")
+    with tempfile.TemporaryDirectory(prefix="gridloom-verilated-") as name:
         work = Path(name)
-        for file, content in files.items():
+        for file, content in (dict(files) | ({"main.cpp": main} if main else {})).items():
             (work / file).write_text(content, encoding="utf-8")
-        (work / "main.cpp").write_text(main, encoding="utf-8")
         verilog = sorted(file for file in files if file.endswith(".v"))
-        command = [
-            "verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal",
-            "-Wno-lint", "-CFLAGS", "-O1 -std=c++17", "-j", "2", "--top-module", top, "-o", "simulation",
-            "main.cpp", *verilog,
-        ]  # fmt: skip
-        done = run_program(command, work)
+        options = [*(_WITH_MAIN if main else _TESTBENCH), *_COMMON]
+        done = run_program(["verilator", *options, "--top-module", top, *verilog], work)
         if done.returncode:
             lines = [line for line in (done.stderr + done.stdout).splitlines() if "rror" in line]
             raise SimulationError(f"verilator: {lines[0] if lines else 'gave no program'}")
