@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gridloom as gl
+from gridloom.compiler.analysis.dependence import _solvable
 from gridloom.compiler.c import COptions, load
 from gridloom.compiler.c.function.program import read_program
 from gridloom.compiler.c.function.signature import read_signature
-from gridloom.compiler.c.nest.crossing import _solvable
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.flow.functions import files

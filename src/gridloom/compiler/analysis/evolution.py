@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gridloom.compiler.ir.ir import Constant, Instruction, IrParameter, Value
 from gridloom.compiler.ir.layout import DataLayout
@@ -33,11 +33,11 @@ WORD = 32
 class Form:
     """``constant`` + the sum of coefficient * symbol, in bytes or in counts.
 
-    Coefficients are never 0. Symbols are compared by identity, since IR values are.
+    Coefficients are never 0. Symbols are IR values, which are compared by identity, or operands of a loop body.
     """
 
     constant: int = 0
-    terms: dict[Value, int] = field(default_factory=dict)
+    terms: dict[Any, int] = field(default_factory=dict)
 
     def __add__(self, other: Form) -> Form:
         """The sum; symbols whose coefficients cancel are dropped, so that equal places have equal forms."""
@@ -110,6 +110,15 @@ def linear_form(value: Value, inside: Callable[[Value], bool] = lambda value: Tr
     return Form(0, {value: 1})
 
 
+def expand(form: Form) -> Form:
+    """A form of words over innermost symbols, fixed or not: what forms are compared in."""
+    total = Form(form.constant)
+    for symbol, coefficient in form.terms.items():
+        is_word = isinstance(symbol, Instruction) and symbol.type == "i32"
+        total += (linear_form(symbol) if is_word else Form(0, {symbol: 1})).times(coefficient)
+    return total
+
+
 def indexed_bytes(item: Instruction, layout: DataLayout, integer: Callable[[Value], Form]) -> Form:
     """The bytes that the indices of a getelementptr add; ``integer`` gives the form of an index.
 
@@ -160,16 +169,21 @@ class Evolution:
             return None if step.step.terms else step.step.constant
         return 0 if isinstance(step, Fixed) else None
 
-    def word_step(self, value: Value) -> int | None:
-        """:meth:`step_of` of a word or more; None for a narrower value, which may wrap around before it is extended."""
-        return self.step_of(value) if bits_of(value.type) >= WORD else None
+    def word_step(self, value: Value) -> Form | None:
+        """What an iteration adds to a word or a pointer, as a form over fixed values; None where that is not fixed.
+
+        None also for a narrower value that moves, which may wrap around before it is extended.
+        """
+        step = self.of(value)
+        if isinstance(step, AddRec):
+            return step.step if bits_of(value.type) >= WORD else None
+        return Form() if isinstance(step, Fixed) else None
 
     def moves(self, place: Form) -> Form | None:
         """What an iteration adds to a sum of words and pointers; None where that is not fixed."""
         total = Form()
         for symbol, coefficient in place.terms.items():
-            narrow = bits_of(symbol.type) < WORD and not isinstance(self.of(symbol), Fixed)
-            step = None if narrow else self._step(symbol)
+            step = self.word_step(symbol)
             if step is None:
                 return None
             total += step.times(coefficient)

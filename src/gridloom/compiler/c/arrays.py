@@ -379,33 +379,3 @@ def _scalar_bytes(kind: str, word: str, size: int) -> bytes:
     number = {"true": 1, "false": 0}.get(word)
     value = int(word, 0) if number is None else number
     return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
-
-
-def may_overlap(a: Access, b: Access) -> bool:
-    """False when C says that two accesses of different arrays never meet: restrict, distinct objects, other types.
-
-    "Other types" is C's rule of effective types, as clang notes it at each access: an ``int`` and a ``float`` never
-    overlap, a ``char`` may overlap anything.
-    """
-    first, second = a.address.base, b.address.base
-    if first is second:
-        return False
-    if _is_apart(first) or _is_apart(second):
-        return False
-    if _is_object(first) and _is_object(second):
-        return False
-    kinds = (a.item.access_type, b.item.access_type)
-    return not (all(kinds) and kinds[0] != kinds[1])
-
-
-def _is_apart(base: Base) -> bool:
-    """True for a base that nothing else in the function may point to: ``restrict``, or a constant table."""
-    if isinstance(base, IrParameter):
-        return base.apart
-    # A table that nothing may write to is never written, whoever points at it.
-    return isinstance(base, Global) and base.constant
-
-
-def _is_object(base: Base) -> bool:
-    """True for a variable: two different ones never overlap."""
-    return isinstance(base, Global) or (isinstance(base, Instruction) and base.opcode == "alloca")

@@ -1,9 +1,7 @@
-"""Memory order: which accesses must stay in order, over how many iterations.
+"""Memory order: which accesses of a loop must stay in order, over how many iterations.
 
-Two accesses of an array whose places differ by a constant and move by the same number of bytes per iteration meet at
-one distance, or never: that is proved and kept exactly. All others keep program order within an iteration and from one
-to the next. A load reads what stood before its cycle's stores, so a store may follow a load in the same cycle; nothing
-else may.
+:mod:`gridloom.compiler.analysis.dependence` says when two accesses meet; all that may meet keep program order. A load
+reads what stood before its cycle's stores, so a store may follow a load in the same cycle; nothing else may.
 """
 
 from __future__ import annotations
@@ -11,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gridloom.compiler.analysis.evolution import Form
-from gridloom.compiler.c.arrays import Access, may_overlap
-from gridloom.compiler.c.region import LoopRegion
-from gridloom.compiler.ir.ir import IrParameter, Value
-from gridloom.compiler.loops.motion import ANYWHERE, Motion, meetings, order
-from gridloom.compiler.loops.operations import Order
+from gridloom.compiler.analysis.dependence import ANYWHERE, HERE, Axis, Distances, Meeting, may_overlap, motion
+from gridloom.compiler.analysis.evolution import AddRec, Evolution, Form, expand, linear_form
+from gridloom.compiler.analysis.loops import NaturalLoop
+from gridloom.compiler.c.address import Pointers
+from gridloom.compiler.c.arrays import Access
+from gridloom.compiler.c.region import LoopRegion, Trip, trip_parts
+from gridloom.compiler.ir.ir import Instruction, IrParameter, Value
+from gridloom.compiler.loops.operations import Order, order
+from gridloom.errors import SourceError
+
+#: What an iteration adds to a symbol; None where it is not fixed.
+Step = Callable[[Value], Form | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,41 +32,27 @@ class Overlap:
     restrict: tuple[str, ...]
 
 
-def motion(place: Form, step_of: Callable[[Value], int | None], inside: Callable[[Value], bool]) -> Motion:
-    """How a place moves. ``step_of`` gives the bytes or counts that a symbol moves per iteration, if that is fixed."""
-    step = 0
-    fixed, varying = set(), set()
-    for symbol, coefficient in place.terms.items():
-        if not inside(symbol):
-            fixed.add((symbol, coefficient))
-            continue
-        own = step_of(symbol)
-        if own is None:
-            varying.add((symbol, coefficient))
-        else:
-            step += own * coefficient
-            # Counters start from somewhere: two of them differ by a fixed amount only when they are the same.
-            fixed.add((symbol, coefficient))
-    return Motion(step, frozenset(fixed), frozenset(varying), place.constant)
-
-
 def orders(
     accesses: Sequence[Access],
-    step_of: Callable[[Value], int | None],
+    step_of: Step,
     inside: Callable[[Value], bool],
-    outer_step_of: Callable[[Access], Callable[[Value], int | None] | None] = lambda access: None,
-    known: Callable[[Access, Access], tuple[tuple[bool, int], ...] | None] = lambda first, second: None,
+    outer_step_of: Callable[[Access], Step | None] = lambda access: None,
+    known: Callable[[Access, Access], tuple[Meeting, ...] | None] = lambda first, second: None,
+    distances: Distances | None = None,
+    asserted: str = "",
 ) -> tuple[list[Order], list[Overlap]]:
     """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
 
     ``outer_step_of`` is for accesses of a flattened nest that stand around its inner loop and so happen once in each
     iteration of the outer one: what a symbol moves in that. Two of them that meet so many outer iterations apart meet
     at least as many iterations of the nest apart. ``known`` says when two accesses of one array meet, where the caller
-    knows better than that.
+    knows better than that. ``asserted`` is what the source says of the loop: iterations that it calls ``ivdep`` meet
+    only where that is proved, those that it calls ``independent`` never; SourceError where it is proved that they do.
 
     Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
     returned apart, so that the user can be told what ``restrict`` would save.
     """
+    solver = distances or Distances()
     motions = {access: motion(access.place, step_of, inside) for access in accesses}
     outer = {a: motion(a.place, steps, inside) for a in accesses if (steps := outer_step_of(a)) is not None}
     kept: list[Order] = []
@@ -72,17 +62,78 @@ def orders(
             if not (first.is_store or second.is_store) or first.array is None or second.array is None:
                 continue
             if first.address.base is second.address.base:
+                if first.array is not second.array:
+                    # Members of one struct: their bytes are apart.
+                    continue
                 table = outer if first in outer and second in outer else motions
-                better = known(first, second) if first.array is second.array else None
-                if better is None:
-                    kept += _within(first, second, table[first], table[second])
-                else:
-                    kept += _kept(first, second, better)
-            elif may_overlap(first, second):
-                kept += _kept(first, second, ANYWHERE)
-                pair = (first.array.name, second.array.name)
-                overlaps.setdefault(pair, Overlap(pair, _restrictable(first, second)))
+                found = known(first, second)
+                if found is None:
+                    found = solver.meetings(table[first], table[second])
+            elif accesses_overlap(first, second):
+                found = ANYWHERE
+                if not asserted:
+                    pair = (first.array.name, second.array.name)
+                    overlaps.setdefault(pair, Overlap(pair, _restrictable(first, second)))
+            else:
+                continue
+            kept += _kept(first, second, _as_asserted(first, second, found, asserted) if asserted else found)
     return kept, list(overlaps.values())
+
+
+def axis_of(step: Form, trip: Trip | None) -> Axis:
+    """A loop of a nest for a place that it moves by a step."""
+    if trip is None:
+        return Axis(step)
+    if abs(trip.step) != 1:
+        return Axis(step, trip.constant)
+    low, high = (trip.start, trip.bound) if trip.step > 0 else (trip.bound, trip.start)
+    return Axis(step, trip.constant, low, high, trip.extra)
+
+
+def distances_of(region: LoopRegion, pointers: Pointers) -> Distances:
+    """What decides how far accesses of a region may be apart: its number of iterations, and how loops end."""
+    trip = trip_parts(region) if region.inner is None else None
+    trips = None
+    if trip is not None and trip.constant is not None:
+        trips = Form(trip.constant)
+    elif trip is not None and abs(trip.step) == 1 and trip.is_word:
+        way = linear_form(trip.bound).minus(linear_form(trip.start)).times(trip.step)
+        trips = way + Form(trip.extra)
+    moves, loop = [], region.loop if region.inner is None else region.loop.parent
+    while loop is not None:
+        moves += ending_steps(loop, pointers.evolution(loop))
+        loop = loop.parent
+    return Distances(trips, moves)
+
+
+def ending_steps(loop: NaturalLoop, evolution: Evolution) -> list[Form]:
+    """The symbolic steps of a counter that alone decides when a loop ends. A loop that ends does not move by 0."""
+    if len({source for source, _ in loop.exits}) != 1:
+        return []
+    test = loop.function.blocks[loop.exits[0][0]].terminator.operands[0]
+    if not isinstance(test, Instruction) or test.opcode != "icmp":
+        return []
+    moved = [evolution.of(value) for value in test.operands if loop.contains(value)]
+    return [expand(found.step) for found in moved if isinstance(found, AddRec) and len(moved) == 1 and found.step.terms]
+
+
+def _as_asserted(first: Access, second: Access, found: tuple[Meeting, ...], asserted: str) -> tuple[Meeting, ...]:
+    """Meetings without those between iterations that the source denies."""
+    if len(found) > 1:
+        return HERE
+    if asserted == "independent" and any(meeting.distance for meeting in found):
+        lines = " and ".join(dict.fromkeys(str(access.item.line) for access in (first, second)))
+        raise SourceError(
+            f"is said to be independent, but iterations that are {found[0].distance} apart touch the same element of "
+            f"{first.array.name if first.array else ''} (line {lines}); leave out the pragma"
+        )
+    return found
+
+
+def accesses_overlap(first: Access, second: Access) -> bool:
+    """Whether two accesses may touch the same byte, as far as the objects say that they lie in."""
+    kinds = (first.item.access_type, second.item.access_type)
+    return may_overlap(first.address.base, second.address.base, kinds)
 
 
 def _restrictable(*accesses: Access) -> tuple[str, ...]:
@@ -90,15 +141,7 @@ def _restrictable(*accesses: Access) -> tuple[str, ...]:
     return tuple(access.address.base.name for access in accesses if isinstance(access.address.base, IrParameter))
 
 
-def _within(first: Access, second: Access, a: Motion, b: Motion) -> list[Order]:
-    """The orders of two accesses of one base pointer."""
-    if first.array is not second.array:
-        # Members of one struct: their bytes are apart.
-        return []
-    return _kept(first, second, meetings(a, b))
-
-
-def _kept(first: Access, second: Access, meeting_points: Sequence[tuple[bool, int]]) -> list[Order]:
+def _kept(first: Access, second: Access, meeting_points: Sequence[Meeting]) -> list[Order]:
     """The order edges of two accesses that meet at the given distances, in the direction in which they meet."""
     return [
         order(first.node, second.node, distance, first.is_store)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gridloom.compiler.analysis.dependence import motion
+from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.c.arrays import Access, CArray
-from gridloom.compiler.c.dependences import advice, motion, orders
+from gridloom.compiler.c.dependences import Step, advice, orders
 from gridloom.compiler.c.region import LoopRegion
 from gridloom.compiler.c.source.liveins import LiveIns
-from gridloom.compiler.ir.ir import Instruction, Value
+from gridloom.compiler.ir.ir import Instruction
 from gridloom.compiler.loops.body import Body
 from gridloom.compiler.loops.operations import TRUE, LiveIn, Operand, OperationResult, Order
 from gridloom.errors import SourceError
@@ -29,7 +31,7 @@ class Streams:
         body: Body,
         region: LoopRegion,
         liveins: LiveIns,
-        step_of: Callable[[Value], int | None],
+        step_of: Step,
         stored: Callable[[Access, CArray], Operand],
         runs: Callable[[str], Operand],
         always_runs: Callable[[str], bool],
@@ -50,20 +52,21 @@ class Streams:
         """
         item = access.item
         moves = motion(access.place, self.step_of, self.region.contains)
-        if moves.varying or moves.step % array.stride or (access.is_store and not moves.step):
-            what = "stays where it is" if not moves.varying else "goes where the data say"
+        step = moves.step.constant
+        if moves.varying.terms or moves.step.terms or step % array.stride or (access.is_store and not step):
+            what = "stays where it is" if moves.step == moves.varying == Form() else "goes where the data say"
             raise SourceError(
                 f"an access of {array.name} {what}, so it is no stream; map the loop onto an array with memory units",
                 where=self.where(item),
             )
-        if not moves.step:
+        if not step:
             name = self.liveins.name_of(item)
             self.liveins.values[name] = item
             self.body.reserved.add(name)
             self.body.ranges[LiveIn(name)] = array.range
             return LiveIn(name)
-        start = (moves.constant - array.offset) // array.stride
-        variable = f"{array.name}[{moves.step // array.stride}i{start:+d}]" if start else array.name
+        start = (moves.start.constant - array.offset) // array.stride
+        variable = f"{array.name}[{step // array.stride}i{start:+d}]" if start else array.name
         if access.is_store:
             value = self.stored(access, array)
             conditional = not self.always_runs(item.block)

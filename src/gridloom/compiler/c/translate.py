@@ -18,9 +18,9 @@ from dataclasses import replace
 from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.analysis.loops import NaturalLoop
 from gridloom.compiler.c.address import Pointers
-from gridloom.compiler.c.arrays import Access, Arrays, CArray, find_accesses, may_overlap, readers_of
+from gridloom.compiler.c.arrays import Access, Arrays, CArray, find_accesses, readers_of
 from gridloom.compiler.c.c_loop import CLoop
-from gridloom.compiler.c.dependences import advice, is_safe, orders
+from gridloom.compiler.c.dependences import accesses_overlap, advice, distances_of, is_safe, orders
 from gridloom.compiler.c.indexing import Indexing
 from gridloom.compiler.c.lower import InstructionLowering, width
 from gridloom.compiler.c.nest.jamming import moves_of
@@ -174,10 +174,12 @@ class _Translation:
         if self.reduced:
             self.nest.run_along(self.indexing.counters)
         # Orders name nodes, so that all accesses have to be translated before.
-        kept, overlaps = orders(
-            accesses, self._step_of, region.contains, self.nest.outer_steps if self.reduced else lambda access: None,
-            self.nest.meetings,
-        )  # fmt: skip
+        distances, asserted = distances_of(region, self.pointers), self._asserted()
+        with locate_errors(at(region.loop, self.file)):
+            kept, overlaps = orders(
+                accesses, self._step_of, region.contains,
+                self.nest.outer_steps if self.reduced else lambda access: None, self.nest.meetings, distances, asserted,
+            )  # fmt: skip
         if self.streams is None:
             self.body.orders = kept
         else:
@@ -213,6 +215,11 @@ class _Translation:
             region=region,
             module=self.module,
         )
+
+    def _asserted(self) -> str:
+        """What the source says of the iterations of this loop; of a nest, where it says it of both loops."""
+        words = {self.module.asserted.get(loop.span.start, "") for loop in self.region.loops}
+        return words.pop() if len(words) == 1 else "ivdep" if "" not in words else ""
 
     def _trip_count(self) -> int | None:
         """How often the loop runs, where that is a number; None for a nest, whose iterations are those of two loops."""
@@ -505,7 +512,7 @@ class _Translation:
     def _is_written(self, access: Access) -> bool:
         """True when a store of the loop may touch the array of an access."""
         return any(
-            other.is_store and (other.array is access.array or may_overlap(access, other))
+            other.is_store and (other.array is access.array or accesses_overlap(access, other))
             for other in self.accesses.values()
         )
 
@@ -518,12 +525,12 @@ class _Translation:
 
     # -- what leaves ------------------------------------------------------------------------------------------------
 
-    def _step_of(self, symbol: Value) -> int | None:
+    def _step_of(self, symbol: Value) -> Form | None:
         """What a symbol moves per iteration; None where that is not fixed.
 
         In a flattened nest nothing is fixed, since an iteration may be any of the inner loop's.
         """
-        if not isinstance(symbol, Instruction) or self.region.owner(symbol) is None or self.region.inner:
+        if self.region.inner:
             return None
         return self.pointers.evolution(self.region.loop).word_step(symbol)
 

@@ -170,3 +170,7 @@ class IrModule:
     after: tuple[str, ...] = ()
     #: Functions of the source that are not in the module: name -> (line, reason).
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
+    #: What a pragma says of the iterations of a loop, ``ivdep`` or ``independent``, by the line where the loop starts.
+    asserted: dict[int, str] = field(default_factory=dict)
+    #: Functions whose parameters the user says to lead to different arrays.
+    distinct: frozenset[str] = frozenset()

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from gridloom.dfg.checks import MAX_DISTANCE
+
 
 @dataclass(frozen=True, slots=True)
 class Const:
@@ -75,6 +77,11 @@ class Order:
     target: str
     distance: int
     delay: int
+
+
+def order(source: str, target: str, distance: int, source_stores: bool) -> Order:
+    """The order from one access to another; a store may follow a load in the same cycle, nothing else may."""
+    return Order(source, target, min(distance, MAX_DISTANCE), 1 if source_stores else 0)
 
 
 def readable(name: str) -> str:

@@ -183,11 +183,12 @@ class TracedArray:
     def _stream(self, at: Value, verb: str) -> str | None:
         """The name of the stream; None for a place that does not move."""
         moves = self.trace.motion(at.linear)
-        if moves.varying:
+        if moves.varying.terms:
             raise SourceError(f"{verb} {self.name} where the data say, so that is no stream; use memory units")
-        if not moves.step:
+        step, start = moves.step.constant, moves.start.constant
+        if not step:
             return None
-        return f"{self.name}[{moves.step}i{moves.constant:+d}]" if moves.constant else self.name
+        return f"{self.name}[{step}i{start:+d}]" if start else self.name
 
     def _fixed(self, at: Value) -> str:
         """The name of the live-in for an element that never moves.

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Final
 
+from gridloom.compiler.analysis.dependence import Distances, Motion
+from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.loops.body import Body
 from gridloom.compiler.loops.folding import wrap
-from gridloom.compiler.loops.motion import Motion, meetings, order
-from gridloom.compiler.loops.operations import Operand
+from gridloom.compiler.loops.operations import Operand, order
 from gridloom.errors import SourceError
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ class KernelTrace:
 
     def motion(self, linear: TracedLinear) -> Motion:
         """How a place moves over the iterations."""
-        varying = frozenset(term for term in linear.terms if term[0] in self.varying)
-        return Motion(linear.step, frozenset(linear.terms) - varying, varying, linear.constant)
+        varying = {operand: c for operand, c in linear.terms if operand in self.varying}
+        fixed = {operand: c for operand, c in linear.terms if operand not in varying}
+        return Motion(Form(linear.constant, fixed), Form(linear.step), Form(0, varying))
 
     def touch(self, array: str, node: str, is_store: bool, index: Value) -> None:
         """Remember an access, so that :meth:`finish` can order it."""
@@ -120,7 +122,7 @@ class KernelTrace:
 
     def _order(self, first: _Access, second: _Access) -> None:
         """Add the order edges of two accesses; streams refuse accesses that may meet."""
-        for forward, distance in meetings(first.place, second.place):
+        for forward, distance in Distances().meetings(first.place, second.place):
             source, target = (first, second) if forward else (second, first)
             if self.streams and source.is_store:
                 what = "stores twice to elements of" if target.is_store else "reads what it stored in"

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gridloom.compiler.ir.ir import Function, Global, GlobalAddress, Instruction, IrParameter, Value
+from gridloom.compiler.analysis.dependence import may_overlap
+from gridloom.compiler.ir.ir import Function, GlobalAddress, Instruction, Value
 
 _ON_NUMBERS: Final = (
     "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.lifetime", "llvm.assume", "llvm.fsh",
@@ -40,7 +41,7 @@ class HostAccess:
 
     def _touches(self, places: set[Value], base: Value) -> bool:
         mine = roots(base)
-        return self.all_memory or any(_may_overlap(a, b) for a in mine for b in places)
+        return self.all_memory or any(may_overlap(a, b) for a in mine for b in places)
 
 
 def host_access(function: Function, launched: Iterable[str]) -> HostAccess:
@@ -80,14 +81,3 @@ def roots(value: Value, seen: frozenset[Value] = frozenset()) -> set[Value]:
             choices = value.operands[1:] if value.opcode == "select" else value.operands
             return set().union(*(roots(choice, deeper) for choice in choices))
     return set() if isinstance(value, Instruction) and value in seen else {value}
-
-
-def _may_overlap(a: Value, b: Value) -> bool:
-    """False where two objects are apart by what C says."""
-    if a is b:
-        return True
-    if any(isinstance(v, IrParameter) and v.apart for v in (a, b)):
-        return False
-    local = [isinstance(v, Instruction) and v.opcode == "alloca" for v in (a, b)]
-    fixed = [isinstance(v, Global) or is_local for v, is_local in zip((a, b), local)]
-    return not (all(fixed) or (local[0] and isinstance(b, IrParameter)) or (local[1] and isinstance(a, IrParameter)))

@@ -10,20 +10,21 @@ iteration before left it (:mod:`gridloom.compiler.c.nest.kept`).
 
 That is legal where the nest holds nothing else but what depends on the outer loop alone, where the inner loop runs
 equally often each time, and where no two accesses would meet in the opposite order
-(:mod:`gridloom.compiler.c.nest.crossing`).
+(:func:`gridloom.compiler.analysis.dependence.may_cross`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gridloom.compiler.analysis.dependence import may_cross
 from gridloom.compiler.analysis.evolution import Evolution
 from gridloom.compiler.analysis.loops import NaturalLoop
 from gridloom.compiler.c.address import Pointers
 from gridloom.compiler.c.arrays import Access, find_accesses
-from gridloom.compiler.c.nest.crossing import Crossing
+from gridloom.compiler.c.dependences import accesses_overlap, axis_of
 from gridloom.compiler.c.nest.kept import Kept, kept_values, read_again
 from gridloom.compiler.c.region import LoopRegion, Trip, at, flatten_nest, single, trip_parts
 from gridloom.compiler.c.wide_integers.elements import word_accesses
@@ -205,14 +206,30 @@ def _refuse_crossings(module: IrModule, found: Exchanged, copy: _Copy, file: str
     items = [half for item in found.region.instructions for half in halves.get(item, (item,))]
     accesses = find_accesses(items, pointers, lambda item: f"{file}:{item.line}")
     own = {half for item in copy.own for half in halves.get(item, (item,))}
-    crossing = Crossing(found.region, pointers, found.turn, found.inside, found.around)
+    loop, layout = found.region.loop, pointers.layout
+    levels = [(Evolution(loop, layout), found.inside), (Evolution(loop, layout, found.turn), found.around)]
     for k, first in enumerate(accesses):
         for second in accesses[k:]:
             if not (first.is_store or second.is_store):
                 continue
-            repeats = any(item.block not in copy.inside and item not in own for item in (first.item, second.item))
-            if crossing.possible(first, second, repeats=repeats, alone=(first.item in own) != (second.item in own)):
+            pair = (first.item, second.item)
+            # What stands around the inner loop happens once for each of its iterations now, and what stands for a value
+            # that the inner loop carried has to be the only one there: neither may meet the other in any order.
+            strict = any(item.block not in copy.inside and item not in own for item in pair)
+            strict |= (first.item in own) != (second.item in own)
+            if accesses_overlap(first, second) and (strict or may_exchange_places(first, second, levels)):
                 raise SourceError(_conflict(first, second))
+
+
+def may_exchange_places(first: Access, second: Access, levels: Sequence[tuple[Evolution, Trip | None]]) -> bool:
+    """Whether two accesses may meet in an order that an exchange of the loops, outer and inner, turns round."""
+    if first.address.base is not second.address.base:
+        return True
+    steps = [evolution.moves(first.place) for evolution, _ in levels]
+    if None in steps:
+        return True
+    outer, inner = (axis_of(step, trip) for step, (_, trip) in zip(steps, levels) if step is not None)
+    return may_cross(second.place.minus(first.place), max(first.size, second.size) - 1, outer, inner)
 
 
 def _conflict(first: Access, second: Access) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from gridloom.compiler.analysis.evolution import Evolution, Fixed, Form
 from gridloom.compiler.analysis.loops import NaturalLoop
 from gridloom.compiler.c.address import Pointers
-from gridloom.compiler.c.arrays import Access, find_accesses, may_overlap
+from gridloom.compiler.c.arrays import Access, find_accesses
+from gridloom.compiler.c.dependences import accesses_overlap
 from gridloom.compiler.c.region import LoopRegion, trip_parts
 from gridloom.compiler.c.wide_integers.elements import word_accesses
 from gridloom.compiler.ir.ir import Value
@@ -51,7 +52,7 @@ def _refuse_stores(region: LoopRegion, outer: NaturalLoop, accesses: list[Access
     stores = [part for item in stores for part in wide.get(item, (item,))]
     for store in find_accesses(stores, pointers, lambda item: f"line {item.line}"):
         for access in accesses:
-            if store.address.base is access.address.base or may_overlap(store, access):
+            if accesses_overlap(store, access):
                 raise SourceError("the loop around it stores to an array that it reads, or may: 'restrict' says not")
 
 

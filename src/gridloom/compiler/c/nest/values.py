@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gridloom.compiler.analysis.dependence import Distances, Meeting, motion
+from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.c.address import Pointers
 from gridloom.compiler.c.arrays import Access
-from gridloom.compiler.c.dependences import motion
+from gridloom.compiler.c.dependences import Step
 from gridloom.compiler.c.indexing import scale_term
 from gridloom.compiler.c.nest.turns import Turn, outside, rows_of, turn_of
 from gridloom.compiler.c.region import LoopRegion
@@ -141,45 +143,44 @@ class Nest:
         self.body.carried[total.name].next = grown
         return self.body.emit("add", self.body.emit("sub", grown, base), start, hint=step.name)
 
-    def outer_steps(self, access: Access) -> Callable[[Value], int | None] | None:
+    def outer_steps(self, access: Access) -> Step | None:
         """What symbols move per iteration of the outer loop, for an access that stands around the inner one."""
         region = self.region
         if region.inner is None or access.item.block in region.inner.blocks:
             return None
 
-        def step(symbol: Value) -> int | None:
+        def step(symbol: Value) -> Form | None:
             is_carried = isinstance(symbol, Instruction) and region.owner(symbol) is region.loop
-            return self.pointers.evolution(region.loop).step_of(symbol) if is_carried else None
+            return self.pointers.evolution(region.loop).word_step(symbol) if is_carried else None
 
         return step
 
-    def meetings(self, first: Access, second: Access) -> tuple[tuple[bool, int], ...] | None:
+    def meetings(self, first: Access, second: Access) -> tuple[Meeting, ...] | None:
         """When two accesses of one array meet, as for one loop; None where that is not known for rows.
 
         Both move along the row alone and alike, so that they meet within a row at one distance and from row to row at
         least the row's length apart; or one stays where the other one never comes.
         """
         region, inner = self.region, self.region.inner
-        if not self.is_even or inner is None:
+        if not self.is_even or inner is None or first.array is not second.array:
             return None
         a, b = (motion(access.place, self._step_along, region.contains) for access in (first, second))
-        if a.varying or b.varying:
+        if a.varying.terms or b.varying.terms:
             return None
         if any(self._passes_by(x, y) for x, y in ((first, second), (second, first))):
             return ()
         inside = all(access.item.block in inner.blocks for access in (first, second))
-        if not inside or (a.fixed, a.step) != (b.fixed, b.step) or a.step == 0:
+        within = Distances().meetings(a, b)
+        if not inside or len(within) > 1:
             return None
-        gap = b.constant - a.constant
-        if gap % a.step:
+        if not within:
             return ()
-        distance = gap // a.step
+        distance = -within[0].distance if within[0].forward else within[0].distance
         if self.turns <= abs(distance):
             return None
-        within = (False, distance) if distance > 0 else (True, -distance)
-        return (within, (False, self.turns + distance), (True, self.turns - distance))
+        return (within[0], Meeting(False, self.turns + distance), Meeting(True, self.turns - distance))
 
-    def _step_along(self, symbol: Value) -> int | None:
+    def _step_along(self, symbol: Value) -> Form | None:
         """What an iteration of the inner loop adds to a symbol that starts alike in every row; None for any other."""
         region = self.region
         if self.turn is None or not isinstance(symbol, Instruction) or region.owner(symbol) is not region.inner:
@@ -187,7 +188,8 @@ class Nest:
         first = region.initial(symbol)
         if symbol.type != "i32" or first is None or region.contains(first):
             return None
-        return self.turn.step(symbol)
+        step = self.turn.step(symbol)
+        return None if step is None else Form(step)
 
     def _passes_by(self, fixed: Access, moving: Access) -> bool:
         """True where one access stays behind where the other one begins, which only moves away from it."""
@@ -195,14 +197,14 @@ class Nest:
         if len(more.terms) != 1:
             return False
         ((symbol, coefficient),) = more.terms.items()
-        step = self._step_along(symbol)
-        if step is None or not isinstance(symbol, Instruction) or fixed.address.base is not moving.address.base:
+        along = self._step_along(symbol)
+        if along is None or not isinstance(symbol, Instruction) or fixed.address.base is not moving.address.base:
             return False
         first, following = self.region.initial(symbol), self.region.following(symbol)
         if not isinstance(first, Constant) or not isinstance(following, Instruction) or " nsw " not in following.text:
             return False
         start = more.constant + coefficient * first.value
-        return start >= fixed.size if step * coefficient > 0 else -start >= moving.size
+        return start >= fixed.size if along.constant * coefficient > 0 else -start >= moving.size
 
 
 def _adds_to(step: Instruction, phi: Instruction) -> bool:
