@@ -95,6 +95,7 @@ TARGET: Final = Target(
             "functions": "34 whole C functions on two torus arrays, compared with compiled C",
             "c-loops": ("the C loops of examples/kernels on a torus", "c"),
             "large": ("loops of 120 to 4,000 operations on large tori", "c"),
+            "c-large": ("C loops of 100 to 300 operations on two tori", "c"),
             "panorama": "seven large loops of Panorama, read from files, on two tori",
             "loops": "twenty kernels with carried values on ramp-1 to ramp-12",
             "satmapit": "five loops of SAT-MapIt, read from files, on four tori",
