@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks import records
+from benchmarks import headline, records
 from benchmarks.catalogue import all_claims
 from benchmarks.claim import REPOSITORY, Claim, Row, Rows
 from gridloom.text_file import read_text
@@ -28,7 +28,7 @@ _HIDDEN = ("digest", "settings", "effort", "optimal", "bound", "objective")
 def write_pages(*, check: bool = False) -> list[Path]:
     """Write the pages and pictures that differ from what is there, apart from staleness; return their paths."""
     changed = []
-    for path, text in make_pages().items():
+    for path, text in {**make_pages(), **headline.make_pages()}.items():
         old = path.read_text(encoding="utf-8") if path.is_file() else ""
         if STALE.sub("", old) != STALE.sub("", text):
             changed.append(path)

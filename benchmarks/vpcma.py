@@ -149,7 +149,7 @@ CLAIMS = (
                    "exact_width": 0.03,
                    "width_error": 0.5, "accuracy_interval": float("inf")},
         needs=("torch",),
-        figures=lambda rows: next((dict(r) for r in rows if (r["model"], r["of"]) == ("linear", "vpcma")), {}),
+        figures=lambda rows: next((dict(r) for r in rows if (r["model"], r.get("of")) == ("linear", "vpcma")), {}),
     ),
     Claim(
         name="vpcma/width", measures="columns that graphs take on the main array, by search effort",

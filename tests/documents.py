@@ -2,13 +2,16 @@
 
 ``python -m tests.documents docs/walkthrough.md README.md`` writes the outputs of these documents anew, in a temporary
 folder that holds a copy of `examples/`. Console blocks may call `gridloom`, which runs in this process, and `cat`. Of
-what `gridloom` prints, standard output is shown; seconds are not compared.
+what `gridloom` prints, standard output is shown; seconds are not compared. A block below ``<!-- file: NAME -->`` is
+written into that file before what follows it runs. ``<!-- needs: NAME ... -->`` lists programs and packages without
+which a page is not run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import os
 import re
@@ -21,7 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-_BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+_NEEDS = re.compile(r"<!-- needs: (.*?) -->")
 
 
 @dataclass
@@ -78,21 +82,40 @@ def _evaluated(source: str, names: dict[str, object]) -> str:
 
 @contextlib.contextmanager
 def folder_with_examples() -> Iterator[Path]:
-    """A temporary folder with a copy of `examples/`, which is the current one for the time being."""
-    before = Path.cwd()
+    """A temporary folder with a copy of `examples/`: the current one for the time being, on Python's path."""
+    before, known = Path.cwd(), set(sys.modules)
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(REPOSITORY / "examples", Path(name) / "examples")
         os.chdir(name)
+        sys.path.insert(0, name)
         try:
             yield Path(name)
         finally:
+            sys.path.remove(name)
             os.chdir(before)
+            for module in {path.stem for path in Path(name).glob("*.py")} - known:
+                sys.modules.pop(module, None)
 
 
 def rerun(text: str, skipped: Callable[[str], bool] = lambda command: False) -> str:
     """A document with every output written anew; the current folder has to hold `examples/`."""
     session = Session(skipped)
-    return _BLOCK.sub(lambda match: f"```{match[1]}\n{session.rerun(match[1], match[2])}```", text)
+
+    def block(match: re.Match[str]) -> str:
+        file, language, body = match.groups()
+        if file:
+            Path(file).write_text(body, encoding="utf-8")
+        if file or language not in ("console", "pycon"):
+            return match[0]
+        return f"```{language}\n{session.rerun(language, body)}```"
+
+    return _BLOCK.sub(block, text)
+
+
+def missing_of(text: str) -> list[str]:
+    """The programs and packages that a document needs and this machine lacks."""
+    found = " ".join(_NEEDS.findall(text)).split()
+    return [name for name in found if not shutil.which(name) and importlib.util.find_spec(name) is None]
 
 
 def without_seconds(text: str) -> str:

@@ -2,8 +2,9 @@
 
 A figure is a number with a unit of time, cycles, size, area, energy or percent, a factor such as ``2.5x``, or a row of
 a table with several decimal numbers. It may stand in a fenced block, which tests execute, in a code span, and between
-``<!-- table: ... -->`` and ``<!-- end -->``, where a generator writes. A number that defines a method or a machine
-stands on a line with ``<!-- fixed -->``, or between a line ``<!-- fixed -->`` and a line ``<!-- end -->``.
+``<!-- table: ... -->``, ``<!-- results: ... -->`` or ``<!-- generated -->`` and ``<!-- end -->``, where a generator
+writes. A number that defines a method or a machine stands on a line with ``<!-- fixed -->``, or between a line
+``<!-- fixed -->`` and a line ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _FIGURE = re.compile(
 _FACTOR = re.compile(r"(?<![\w.])\d+\.\d+ times\b")
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
 _CODE = re.compile(r"`[^`]*`")
-_BEGIN = re.compile(r"<!-- (table: .*|fixed) -->\s*")
+_BEGIN = re.compile(r"<!-- (table: .*|results: .*|generated|fixed) -->\s*")
 
 
 def hand_written(text: str) -> Iterator[tuple[int, str]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import pydoc
 import re
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from tests import public_api
 
 import gridloom
 import gridloom as gl
@@ -35,6 +37,23 @@ def test_every_public_function_and_class_has_a_docstring_of_its_own():
     described = {name: item for name, item in public.items() if inspect.isclass(item) or callable(item)}
     generated = {name for name, item in described.items() if (item.__doc__ or "").startswith(f"{name}(")}
     assert sorted(generated | {name for name, item in described.items() if not item.__doc__}) == []
+
+
+def test_what_is_stable_is_still_there():
+    stored = json.loads(public_api.STORED.read_text(encoding="utf-8"))
+    assert public_api.lost(stored, public_api.offered()) == [], "docs/reference/stability.md says how a name may go"
+
+
+def test_what_is_new_is_stable_from_now_on():
+    stored = json.loads(public_api.STORED.read_text(encoding="utf-8"))
+    assert public_api.lost(public_api.offered(), stored) == [], "python -m tests.public_api adds it"
+
+
+def test_a_lost_name_and_a_lost_parameter_are_found():
+    assert public_api.lost({"gl.map": ["arch", "seed"], "gl.old": []}, {"gl.map": ["arch"]}) == [
+        "gl.old",
+        "gl.map: seed",
+    ]
 
 
 def test_everything_visible_is_in_all():

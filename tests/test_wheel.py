@@ -1,10 +1,12 @@
-"""The built wheel in an empty environment: the demo, the hints, and nothing of the checkout."""
+"""The built wheel in an empty environment: the demo, the hints, nothing of the checkout; and the source distribution."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,35 @@ def test_the_wheel_has_the_version_and_names_itself_in_hints(installed: Path, tm
     refused = run(installed / "bin/gridloom", *asked, folder=tmp_path, check=False)
     assert refused.returncode == 2
     assert f"gridloom-{__version__}-py3-none-any.whl[exact]'" in refused.stderr
+
+
+def names_in(wheel: Path) -> set[str]:
+    """The files of a wheel, without the list of them."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not name.endswith("RECORD")}
+
+
+def test_the_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path, folder=REPOSITORY)
+    (archive,) = tmp_path.glob("gridloom-*.tar.gz")
+    assert archive.name == f"gridloom-{__version__}.tar.gz"
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    for name in (
+        "README.md",
+        "CITATION.cff",
+        "CHANGELOG.md",
+        "LICENSE",
+        "docs/index.md",
+        "changes/collect.py",
+        "tests",
+    ):
+        assert (unpacked / name).exists(), name
+    first, second = tmp_path / "first", tmp_path / "second"
+    for source, target in ((REPOSITORY, first), (unpacked, second)):
+        target.mkdir()
+        words = ("pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", target, source)
+        run(sys.executable, "-m", *words, folder=tmp_path)
+    assert names_in(next(first.glob("*.whl"))) == names_in(next(second.glob("*.whl")))

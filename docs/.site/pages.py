@@ -1,6 +1,7 @@
 """Makes pages of the site from the documents that stand at the top of the repository.
 
-README.md becomes the start page; links into `docs/` are rewritten, links to other files of the repository become text.
+Links into `docs/` are rewritten, links to other files of the repository become text. README.md is no page of the site:
+links to it lead to the front page.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: Document at the top of the repository -> its address on the site.
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
+PAGES = {"CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -26,8 +27,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Lead links from `docs/` up to a top document to its page, called by MkDocs for each page."""
-    for name, address in PAGES.items():
-        markdown = markdown.replace(f"](../{name}", f"]({address}")
+    for name, address in {**PAGES, "README.md": "index.md"}.items():
+        markdown = re.sub(rf"\]\(((?:\.\./)*)\.\./{re.escape(name)}", rf"](\g<1>{address}", markdown)
     return markdown
 
 

@@ -244,7 +244,7 @@ class Pessimist:
 
 def test_what_the_estimator_excludes_is_not_pushed(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = Pessimist()
-    monkeypatch.setattr("gridloom.flow.partition.flow.estimator_of", lambda name: estimator)
+    monkeypatch.setattr("gridloom.flow.partition.flow.estimator_of", lambda name, weights: estimator)
     searches: list[str] = []
     run = PartMapper.run
 
@@ -275,7 +275,7 @@ class Optimist(Pessimist):
 def test_what_is_expected_to_fit_is_searched_for_with_more_effort_at_once(
     small: Arch, monkeypatch: pytest.MonkeyPatch, estimator: Pessimist, first: str
 ) -> None:
-    monkeypatch.setattr("gridloom.flow.partition.flow.estimator_of", lambda name: estimator)
+    monkeypatch.setattr("gridloom.flow.partition.flow.estimator_of", lambda name, weights: estimator)
     searches: list[str] = []
     fits = PartMapper.fits
 
