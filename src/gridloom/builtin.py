@@ -267,7 +267,7 @@ TARGET: Final = Target(
         ),
         "synth": Command(
             "gridloom.cli.commands.synth_command:synth",
-            "Synthesise an array: area and clock, on an FPGA or in cells.",
+            "Synthesise an array: area and clock, in LUTs or cells.",
             "mesh:2x2,fifo=2 --target ecp5 --set width=16",
             "Hardware",
         ),

@@ -244,6 +244,8 @@ class _Array(Protocol):
 #: Draws a graph, an array or a mapping as SVG text. Notebooks ask the nouns for their picture (``_repr_svg_``), and
 #: the nouns may not import what draws them: they find it by this name, when they are asked.
 PICTURE: Final = Entry("gridloom.emit.picture.pictures:svg", "the picture of a graph, an array or a mapping")
+#: The same for notebooks: HTML with the picture in a box that scrolls.
+NOTEBOOK: Final = Entry("gridloom.emit.picture.notebook:html", "a graph, an array or a mapping as HTML for notebooks")
 
 
 def object_at(place: object, *, extra: bool = False) -> Any:

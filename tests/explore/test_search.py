@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
+import gridloom as gl
 from gridloom.errors import OptionError
-from gridloom.explore import Exploration, explore, parse_space
-from gridloom.explore.points import Evaluated
+from gridloom.explore import Exploration, explain_empty, explore, parse_space
+from gridloom.explore.answers import kernel_fronts
+from gridloom.explore.points import Evaluated, MappingChance, mapping_chances
 from gridloom.explore.space import Skip
+from gridloom.flow.bench.fitting import fill_in_size
+from gridloom.flow.inputs import read_arch
+from gridloom.mapping import json_format
 from gridloom.run import ExecutorSpec, Store, StoreError
 
 INLINE = ExecutorSpec(backend="inline")
@@ -188,3 +194,101 @@ def test_the_ii_estimator_judges_modulo_arrays(monkeypatch: pytest.MonkeyPatch) 
 def test_a_rule_by_ii_needs_its_limit(rule: str) -> None:
     with pytest.raises(OptionError, match="by: ii needs 'most', the highest II that is of use"):
         parse_space(f"kernels: ['kernel:fir']\narray: 'torus:4x4'\nskip: {rule}", "tori")
+
+
+SEEDS = """
+explore: seeds
+kernels: ["kernel:fir", "kernel:gray"]
+array: "mesh:{side}x{side},fifo=0,inputs=skewed"
+parameters: {side: [4, 5]}
+budget: {effort: 300}
+seeds: [0, 1, 2, 3, 4]
+objectives: [mapped, wirelength]
+"""
+
+
+@pytest.fixture(scope="module")
+def seeded() -> Exploration:
+    return explore(parse_space(SEEDS, "seeds"), executor=INLINE)
+
+
+def test_several_seeds_give_the_probability_of_mapping_with_its_interval(seeded: Exploration) -> None:
+    for one in seeded.points:
+        chances = mapping_chances(one.rows)
+        assert set(chances) == {"kernel:fir", "kernel:gray"}
+        mapped = [row["status"] == "mapped" for row in one.rows]
+        assert one.figures["mapped"] == sum(mapped) / 10
+        assert sum(chance.mapped for chance in chances.values()) == sum(mapped)
+
+
+def test_the_interval_of_a_probability_is_wilsons() -> None:
+    # scipy.stats.binomtest(4, 5).proportion_ci(method="wilson")
+    assert MappingChance(4, 5).interval == (0.3755, 0.9638)
+    assert MappingChance(0, 5).interval == (0.0, 0.4345)
+    assert str(MappingChance(5, 5)) == "5 of 5 seeds (0.57 to 1.00)"
+
+
+def test_intervals_hold_the_figures_that_move_with_the_seed(seeded: Exploration) -> None:
+    large = seeded.points[1]
+    low, high = large.intervals["wirelength"]
+    mapped = [row for row in large.rows if row["status"] == "mapped"]
+    by_seed = [mean(row["wirelength"] for row in mapped if row["cell"]["seed"] == seed) for seed in range(5)]
+    assert min(by_seed) <= low < mean(by_seed) < high <= max(by_seed)
+    assert "area" not in large.intervals
+
+
+def test_one_seed_has_no_intervals(grid: Exploration) -> None:
+    assert all(one.intervals == {} for one in grid.points)
+
+
+def test_each_kernel_has_a_front_of_its_own(grid: Exploration) -> None:
+    fronts = kernel_fronts(grid)
+    assert set(fronts) == {"kernel:vector_add", "kernel:gray"}
+    for kernel, best in fronts.items():
+        rows = {one.point.name: [row for row in one.rows if row["cell"]["source"] == kernel] for one in grid.points}
+        for one in best:
+            assert one.figures["mapped"] == (rows[one.point.name][0]["status"] == "mapped")
+
+
+def test_fit_is_the_smallest_square_for_all_kernels() -> None:
+    text = BASE.replace("{side}x{side}", "fit").replace(", side: [2, 4]", "")
+    found = explore(parse_space(text, "fit"), executor=INLINE)
+    sides = [read_arch(fill_in_size("mesh:fit,fifo=1", gl.load(source))).rows for source in found.kernels]
+    assert [one.figures["tiles"] for one in found.points] == [max(sides) ** 2] * 2
+    assert found.points[0].point.array == f"mesh:{max(sides)}x{max(sides)},fifo=1"
+
+
+def test_effort_is_doubled_until_the_result_stops_changing() -> None:
+    text = SEEDS.replace("{effort: 300}", "{effort: 2, most_effort: 4096}").replace("[0, 1, 2, 3, 4]", "[0]")
+    found = explore(parse_space(text, "adaptive"), executor=INLINE)
+    rows = {(row["cell"]["source"], row["cell"]["arch"]): row for one in found.points for row in one.rows}
+    assert all(row["effort"] in {2**k for k in range(1, 13)} for row in rows.values())
+    mapped = [row for row in rows.values() if row["status"] == "mapped"]
+    assert any(row["effort"] < 4096 for row in mapped)
+
+
+def test_an_effort_to_end_at_needs_one_to_begin_with() -> None:
+    with pytest.raises(OptionError, match="budget: most_effort needs an effort below it to begin with"):
+        parse_space(BASE.replace("{effort: 2000}", "{most_effort: 10}"), "space")
+
+
+def test_objectives_that_no_array_has_are_refused_before_anything_is_mapped() -> None:
+    text = BASE.replace("{topology}:{side}x{side},fifo=1", "hycube:{side}x{side}")
+    text = text.replace("topology: [mesh, chess], ", "")
+    with pytest.raises(OptionError, match=r"^objectives: no array of the space has a figure for luts and ns: "):
+        explore(parse_space(text.replace("[mapped, area]", "[luts, ns, mapped]"), "space"), executor=INLINE)
+    with pytest.raises(OptionError, match=r"^constraints: no array of the space has a figure for mhz: "):
+        explore(parse_space(text + 'constraints: ["mhz > 100"]', "space"), executor=INLINE)
+
+
+def test_a_store_keeps_the_mappings(tmp_path: Path) -> None:
+    with Store(tmp_path / "rows.sqlite") as store:
+        explore(parse_space(BASE.replace("[2, 4]", "[4]"), "kept"), executor=INLINE, store=store)
+        kept = [row.value["mapping"] for row in store.rows()]
+    assert len(kept) == 4
+    assert all(gl.check(json_format.loads(text, "row")) == [] for text in kept)
+
+
+def test_a_space_without_an_array_says_why() -> None:
+    found = explore(parse_space(BASE.replace("fifo=1", "fifo=1,nothing=2"), "space"), executor=INLINE)
+    assert explain_empty(found).startswith("No array of the space exists: ")

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from gridloom import registry
 from gridloom.errors import ArchError
-from gridloom.registry import PICTURE
+from gridloom.registry import NOTEBOOK, PICTURE
 
 if TYPE_CHECKING:
     from gridloom.archs.unroll import ResourceGraph
@@ -314,6 +314,10 @@ class Arch:
     def _repr_svg_(self) -> str:
         drawn: str = PICTURE.load()(self)
         return drawn
+
+    def _repr_html_(self) -> str:
+        shown: str = NOTEBOOK.load()(self)
+        return shown
 
     @property
     def is_timed(self) -> bool:

@@ -135,6 +135,10 @@ class Dfg:
         drawn: str = registry.PICTURE.load()(self)
         return drawn
 
+    def _repr_html_(self) -> str:
+        shown: str = registry.NOTEBOOK.load()(self)
+        return shown
+
     # -- look-ups ---------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -64,9 +64,23 @@ def front(points: Sequence[Evaluated], objectives: Sequence[str]) -> list[Evalua
     return [one for _, _, one in sorted(best, key=lambda item: item[:2])]
 
 
+def kernel_fronts(exploration: Exploration) -> dict[str, list[Evaluated]]:
+    """Return kernel -> its own Pareto front: points with the figures of that kernel alone, over its seeds.
+
+    ``mapped`` then is the share of seeds that map it. Constraints are judged by these figures, too.
+    """
+    space = exploration.space
+    return {
+        kernel: front([one.of_kernel(space, kernel) for one in exploration.points], space.objectives)
+        for kernel in exploration.kernels
+    }
+
+
 def explain_empty(exploration: Exploration) -> str:
     """Return why the front of an exploration is empty, in a sentence."""
     feasible = [one for one in exploration.points if one.feasible]
+    if exploration.points and all(one.broken for one in exploration.points):
+        return f"No array of the space exists: {exploration.points[0].broken}."
     if not feasible:
         return "No array meets every constraint."
     unknown = [name for name in exploration.space.objectives if all(one.figures.get(name) is None for one in feasible)]
@@ -172,6 +186,10 @@ def to_dict(exploration: Exploration) -> dict[str, Any]:
         },
         "points": [one.to_dict() for one in exploration.points],
         "front": [one.to_dict() for one in front(exploration.points, exploration.space.objectives)],
+        "kernel_fronts": {
+            kernel: [{"point": dict(one.point.values), "figures": dict(one.figures)} for one in best]
+            for kernel, best in (kernel_fronts(exploration).items() if len(exploration.kernels) > 1 else ())
+        },
         "sensitivity": [step.to_dict() for step in sensitivity(exploration)],
         "best": {name: one.to_dict() for name, one in best_arrays(exploration).items()},
     }

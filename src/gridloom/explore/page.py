@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from importlib import resources
 
 from gridloom.emit.picture.text import escape
-from gridloom.explore.answers import array_yaml, best_arrays, explain_empty, front, sensitivity
+from gridloom.explore.answers import array_yaml, best_arrays, explain_empty, front, kernel_fronts, sensitivity
 from gridloom.explore.clock import held_out, runs
 from gridloom.explore.hardware import load_hardware_model
 from gridloom.explore.pictures import figures, point_titles, svg_text
-from gridloom.explore.points import Evaluated
+from gridloom.explore.points import Evaluated, mapping_chances
 from gridloom.explore.search import Exploration
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -41,6 +41,7 @@ def html_page(exploration: Exploration, command: str) -> str:
         "style": _asset("gridloom.emit.report", "report.css") + _asset("gridloom.explore", "page.css"),
         "figures": "".join(pictures),
         "front": _table(best, exploration),
+        "kernels": _kernels(exploration),
         "steps": _steps(exploration),
         "best": _best(exploration),
         "points": _table(exploration.points, exploration, marked=best),
@@ -80,12 +81,35 @@ def _table(points: Sequence[Evaluated], exploration: Exploration, marked: Sequen
     rows = []
     for one in points:
         kind = "best" if id(one) in best else "" if one.feasible else "out"
-        cells = "".join(f"<td>{_number(one.figures.get(name))}</td>" for name in names)
+        cells = "".join(f"<td>{_number(one.figures.get(name))}{_interval(one, name)}</td>" for name in names)
         note = f" ({escape(one.broken)})" if one.broken else ""
         rows.append(f'<tr class="{kind}"><td>{escape(one.point.name)}{note}</td>{cells}</tr>')
     if not rows:
         return f"<p>{escape(explain_empty(exploration))}</p>"
     return f"<table><thead><tr><th>array</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _interval(one: Evaluated, name: str) -> str:
+    """The interval of a figure over the seeds; nothing where there is none."""
+    if name not in one.intervals:
+        return ""
+    low, high = one.intervals[name]
+    return f' <small title="95 % interval over the seeds">{_number(low)} to {_number(high)}</small>'
+
+
+def _kernels(exploration: Exploration) -> str:
+    """The Pareto front of each kernel, with how many seeds map it on each array of the front."""
+    names, rows = exploration.space.objectives, []
+    for kernel, best in kernel_fronts(exploration).items():
+        for k, one in enumerate(best):
+            chance = mapping_chances(one.rows).get(kernel)
+            cells = "".join(f"<td>{_number(one.figures.get(name))}{_interval(one, name)}</td>" for name in names)
+            head = f'<th scope="rowgroup" rowspan="{len(best)}">{escape(kernel)}</th>' if k == 0 else ""
+            rows.append(f"<tr>{head}<td>{escape(one.point.name)}</td><td>{chance or '-'}</td>{cells}</tr>")
+    if not rows:
+        return "<p>No kernel has a front.</p>"
+    heads = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in ("kernel", "array", "mapped by", *names))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _steps(exploration: Exploration) -> str:

@@ -69,6 +69,7 @@ def front_figure(exploration: Exploration) -> Any:
             marker=MARKERS[group % len(MARKERS)], alpha=0.9 if one.feasible else 0.45, zorder=3,
         )  # fmt: skip
         dots.set_gid(f"point-{k}")
+        _draw_intervals(axes, one, across, up, colour)
     best = sorted((one.figures[across], one.figures[up]) for one in front(exploration.points, (up, across)))
     axes.step([x for x, _ in best], [y for _, y in best], where="post", color="#1c2430", linewidth=1.2, zorder=2)
     for group, value in enumerate(values):
@@ -76,10 +77,22 @@ def front_figure(exploration: Exploration) -> Any:
         axes.scatter([], [], color=colour, marker=marker, s=34, label=f"{key} {value}")
     if values:
         axes.legend(frameon=False, fontsize=9, ncols=max(1, len(values) // 6 + 1))
+    for axis, name in ((axes.xaxis, across), (axes.yaxis, up)):
+        if all(float(one.figures.get(name) or 0).is_integer() for one in exploration.points):
+            axis.get_major_locator().set_params(integer=True)
     axes.set_xlabel(f"{UNITS[across]} ({'more' if OBJECTIVES[across] else 'less'} is better)")
     axes.set_ylabel(UNITS[up])
     axes.set_title("All arrays; hollow ones violate a constraint; the line is the Pareto front", fontsize=10)
     return figure
+
+
+def _draw_intervals(axes: Any, one: Evaluated, across: str, up: str, colour: str) -> None:
+    """Draw the intervals of a point over the seeds as thin lines."""
+    x, y = one.figures[across], one.figures[up]
+    if across in one.intervals:
+        axes.plot(one.intervals[across], [y, y], color=colour, linewidth=0.8, alpha=0.7)
+    if up in one.intervals:
+        axes.plot([x, x], one.intervals[up], color=colour, linewidth=0.8, alpha=0.7)
 
 
 def step_figure(exploration: Exploration) -> Any:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import glob
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from statistics import NormalDist
+from typing import Any, Final
 
 from gridloom._version import __version__
 from gridloom.archs.model import Arch
@@ -22,11 +24,15 @@ from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError
 from gridloom.explore.hardware import Cost, cost
 from gridloom.explore.space import Point, Skip, Space
-from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, plugin_versions, source_path
+from gridloom.flow.bench.run import QUESTION, graph_hash, graph_of, plugin_versions, sized_array, source_path
 from gridloom.flow.bench.suite import load_suite
 from gridloom.flow.inputs import memory_of, prepare, read_arch
 from gridloom.mapping.mii import mii
 from gridloom.run import Job, ask, canonical_json
+from gridloom.statistics import bootstrap_interval
+
+#: A size that follows from the kernels.
+_SIZED: Final = re.compile(r":(auto|fit)\b")
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,19 @@ class Evaluated:
     rows: Sequence[Mapping[str, Any]] = field(repr=False)
     broken: str = ""
     skipped: int = 0
+    #: Figure -> its 95 % interval over the seeds; empty with one seed.
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    arch: Arch | None = field(default=None, repr=False)
 
     @property
     def feasible(self) -> bool:
         """Whether the array exists and every constraint is met."""
         return not self.broken and not any(self.excess)
+
+    def of_kernel(self, space: Space, kernel: str) -> Evaluated:
+        """The point with the figures of one kernel alone."""
+        rows = [row for row in self.rows if row["cell"]["source"] == kernel]
+        return evaluate_point(space, ArrayCandidate(self.point, self.arch, self.broken, space.width), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without the rows."""
@@ -72,6 +86,8 @@ class Evaluated:
             "point": dict(self.point.values),
             "array": self.point.array,
             "figures": dict(self.figures),
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "probabilities": {kernel: chance.to_dict() for kernel, chance in mapping_chances(self.rows).items()},
             "feasible": self.feasible,
             "kernels": len(self.rows),
             "skipped": self.skipped,
@@ -108,9 +124,15 @@ def _of_suite(name: str, folder: Path | None, named: Sequence[str]) -> list[str]
     return [source_path(suite, source, folder) for group in suite.groups for source in group.sources]
 
 
-def candidate(space: Space, point: Point) -> ArrayCandidate:
-    """Return the point with its array; a combination that describes no array is a broken candidate, not an error."""
+def candidate(space: Space, point: Point, sources: Sequence[str] = ()) -> ArrayCandidate:
+    """Return the point with its array; a combination that describes no array is a broken candidate, not an error.
+
+    The size ``fit`` or ``auto`` of an ARCH is the smallest square on which each of the sources fits by counting.
+    """
     try:
+        if isinstance(point.array, str) and _SIZED.search(point.array):
+            sizes = {sized_array(point.array, source)[0] for source in sources}
+            point = replace(point, array=max(sizes, key=lambda text: len(_arch(canonical_json(text)).tiles)))
         return ArrayCandidate(point, _arch(canonical_json(point.array)), width=space.width)
     # A template over several parameters may well describe impossible arrays; the rest of the space is still of
     # interest.
@@ -118,13 +140,20 @@ def candidate(space: Space, point: Point) -> ArrayCandidate:
         return ArrayCandidate(point, None, str(error), space.width)
 
 
-def jobs_of(space: Space, one: ArrayCandidate, sources: Sequence[str]) -> list[Job[Any]]:
-    """Return the jobs of a point, keyed by everything that their results depend on; a broken point has none."""
+def _job(parameters: dict[str, Any], *, keep: bool) -> Job[Any]:
+    """Return the job of a cell; ``keep`` puts its mapping into the row, and into no key."""
+    return ask(QUESTION, parameters, version=__version__, argument={**parameters, "keep": True} if keep else None)
+
+
+def jobs_of(space: Space, one: ArrayCandidate, sources: Sequence[str], *, keep: bool = False) -> list[Job[Any]]:
+    """Return the jobs of a point, keyed by everything that their results depend on; a broken point has none.
+
+    With ``keep``, rows hold their mappings.
+    """
     if one.arch is None:
         return []
     return [
-        ask(
-            QUESTION,
+        _job(
             {
                 "source": source,
                 "graph": graph_hash(source, memory_of(one.arch)),
@@ -136,8 +165,10 @@ def jobs_of(space: Space, one: ArrayCandidate, sources: Sequence[str]) -> list[J
                 "seed": seed,
                 "effort": space.budget.effort,
                 "time_limit": space.budget.time_limit,
+                # Stored rows of other budgets keep their keys.
+                **({} if space.budget.most_effort is None else {"most_effort": space.budget.most_effort}),
             },
-            version=__version__,
+            keep=keep,
         )
         for source in sources
         for seed in space.seeds
@@ -153,7 +184,61 @@ def evaluate_point(space: Space, one: ArrayCandidate, rows: Sequence[Mapping[str
     if one.arch is not None:
         values["tiles"] = float(len(one.arch.tiles))
     excess = tuple(limit.excess(values.get(limit.name)) for limit in space.limits)
-    return Evaluated(one.point, values, excess, rows, one.broken, skipped)
+    intervals = _seed_intervals(
+        rows, lambda part: figures(part, one.cost, iterations=space.iterations, asked=len(part))
+    )
+    return Evaluated(one.point, values, excess, rows, one.broken, skipped, intervals, one.arch)
+
+
+@dataclass(frozen=True, slots=True)
+class MappingChance:
+    """How often searches with different seeds map a kernel, with a 95 % interval (Wilson's)."""
+
+    mapped: int
+    tried: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval of the probability."""
+        z, n, share = NormalDist().inv_cdf(0.975), self.tried, self.mapped / self.tried
+        middle, spread = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        low, high = ((middle + sign * spread) / (1 + z * z / n) for sign in (-1, 1))
+        return round(max(0.0, low), 4), round(min(1.0, high), 4)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"mapped": self.mapped, "tried": self.tried, "interval": list(self.interval)}
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.mapped} of {self.tried} seeds ({low:.2f} to {high:.2f})"
+
+
+def mapping_chances(rows: Iterable[Mapping[str, Any]]) -> dict[str, MappingChance]:
+    """Return kernel -> how often it maps, over the seeds of the rows."""
+    counts: dict[str, list[bool]] = {}
+    for row in rows:
+        counts.setdefault(str(row["cell"]["source"]), []).append(row["status"] == "mapped")
+    return {kernel: MappingChance(sum(found), len(found)) for kernel, found in counts.items()}
+
+
+def _seed_intervals(
+    rows: Sequence[Mapping[str, Any]], measure: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, float | None]]
+) -> dict[str, tuple[float, float]]:
+    """Return figure -> the bootstrap interval of its mean over seeds; seeds are the groups that are drawn."""
+    seeds: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        seeds.setdefault(int(row["cell"]["seed"]), []).append(row)
+    if len(seeds) < 2:
+        return {}
+    measured = [measure(part) for part in seeds.values()]
+    found: dict[str, tuple[float, float]] = {}
+    for name in measured[0]:
+        values = [value for one in measured if (value := one[name]) is not None]
+        if len(values) == len(measured) and len(set(values)) > 1:
+            low, high = bootstrap_interval([[value] for value in values])
+            found[name] = (low, high)
+    return found
 
 
 def figures(

@@ -12,17 +12,19 @@ sample of them is run all the same, so that the report can say how often the est
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gridloom import plugins
-from gridloom.errors import MissingExtra, install_hint
+from gridloom.errors import MissingExtra, OptionError, install_hint
 from gridloom.explore.buffers import Buffers, find_buffers
 from gridloom.explore.merging import Merged, find_merged_array
 from gridloom.explore.points import (
@@ -39,6 +41,9 @@ from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
 from gridloom.run import ExecutorSpec, Job, RunProgress, Store, StoreError, WorkerPool, run_stored
 
+#: Objectives that the hardware model prices, and the figures of a price that they need.
+PRICED: Final = {"area": "area", "levels": "levels", "luts": "luts", "mhz": "mhz", "ns": "mhz", "gops": "mhz"}
+_MOST_PRICED: Final = 64
 #: The value that an optimiser gets for a figure that a point does not have.
 _WORST = 1e18
 
@@ -77,6 +82,18 @@ class Exploration:
     interrupted: bool = False
     seconds: float = 0.0
 
+    def __repr__(self) -> str:
+        return f"<Exploration {self.space.explore}: {len(self.points)} arrays, {len(self.kernels)} kernels>"
+
+    def _repr_html_(self) -> str:
+        from gridloom.emit.picture.notebook import table
+        from gridloom.explore.answers import front
+
+        names = self.space.objectives
+        best = front(self.points, names)
+        rows = [(one.point.name, *(f"{one.figures[name]:.4g}" for name in names)) for one in best]
+        return f"<div><strong>{escape(repr(self)[1:-1])}: the front</strong>{table(rows, ('array', *names))}</div>"
+
 
 @dataclass
 class _Explorer:
@@ -92,6 +109,8 @@ class _Explorer:
     executor: ExecutorSpec | Executor
     progress: Callable[[Moment], None] | None
     planned: int
+    #: Whether rows hold their mappings.
+    keep: bool = False
     points: list[Evaluated] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     counted: set[str] = field(default_factory=set)
@@ -103,7 +122,7 @@ class _Explorer:
 
         A point whose rows are not all there, after an interruption, is left out.
         """
-        candidates = [candidate(self.space, point) for point in points]
+        candidates = [candidate(self.space, point, self.sources) for point in points]
         asked = [self._asked(one) for one in candidates]
         jobs = list({job.key: job for wanted, _ in asked for job, _ in wanted}.values())
         self.seen.update(job.key for job in jobs)
@@ -122,7 +141,7 @@ class _Explorer:
 
     def _asked(self, one: ArrayCandidate) -> tuple[list[tuple[Job[Any], bool]], int]:
         """The jobs to run, each with whether an estimator thinks it hopeless, and how many are skipped for that."""
-        jobs = jobs_of(self.space, one, self.sources)
+        jobs = jobs_of(self.space, one, self.sources, keep=self.keep)
         rule = self.space.skip
         if rule is None:
             return [(job, False) for job in jobs], 0
@@ -174,14 +193,16 @@ def explore(
     """Evaluate the points of a space and return them with their figures.
 
     With a ``store``, rows are written to it as they arrive; with ``resume``, rows that it has are not computed again.
+    Rows in the user's store hold their mappings. Objectives and constraints that no array can have are an OptionError.
     Without ``resume`` a store with rows is refused (StoreError). Ctrl-C ends the run; points whose kernels are all done
     are returned.
     """
     check_resumable(store, resume)
     sources = expand_kernels(space.kernels, folder, named)
+    check_objectives(space, sources)
     began = time.monotonic()
     with open_store(store) as rows, kept_open(executor, space) as site:
-        explorer = _Explorer(space, sources, rows, site, progress, planned_points(space))
+        explorer = _Explorer(space, sources, rows, site, progress, planned_points(space), store is not None)
         _METHODS[space.search.method](explorer)
     return Exploration(
         space=space,
@@ -192,6 +213,32 @@ def explore(
         interrupted=explorer.interrupted,
         seconds=time.monotonic() - began,
     )
+
+
+def check_objectives(space: Space, sources: Sequence[str]) -> None:
+    """Raise OptionError for an objective or a constraint that no array of a space has a figure for.
+
+    Looks at arrays until each figure is found, and at no more than ``_MOST_PRICED`` of them. Maps nothing.
+    """
+    wanted = [*space.objectives, *(limit.name for limit in space.limits)]
+    missing = [name for name in dict.fromkeys(wanted) if name in PRICED]
+    looked = 0
+    for point in itertools.islice(space.grid(), _MOST_PRICED):
+        if not missing:
+            return
+        one = candidate(space, point, sources)
+        if one.arch is None:
+            continue
+        looked += 1
+        price = one.cost
+        missing = [name for name in missing if price is None or getattr(price, PRICED[name]) is None]
+    if missing and looked:
+        known = ", ".join(name for name in OBJECTIVES if name not in missing)
+        where = "objectives" if set(missing) & set(space.objectives) else "constraints"
+        raise OptionError(
+            f"{where}: no array of the space has a figure for {' and '.join(missing)}: it is unlike those that the "
+            f"hardware model was fitted to; others: {known}"
+        )
 
 
 def check_resumable(store: Store | None, resume: bool) -> None:

@@ -77,7 +77,16 @@ class PointBudget(_Strict):
     """How much effort or time one mapping may cost."""
 
     effort: int | None = Field(default=None, ge=1)
+    most_effort: int | None = Field(default=None, ge=1)
+    """Double the effort up to this one until the result stops changing."""
     time_limit: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _effort_has_a_beginning(self) -> PointBudget:
+        """Refuse an effort to end at without one to begin with."""
+        if self.most_effort is not None and self.most_effort < (self.effort or self.most_effort + 1):
+            raise ValueError("most_effort needs an effort below it to begin with")
+        return self
 
 
 class PointSearch(_Strict):

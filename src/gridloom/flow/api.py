@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +22,7 @@ from gridloom.flow.bench.run import Report, bench_mappers
 from gridloom.flow.bench.run import bench as run_suite
 from gridloom.flow.bench.selection import SuiteChoice
 from gridloom.flow.bench.suite import load_suite
+from gridloom.flow.display.bar import cells_bar, search_bar
 from gridloom.flow.display.picture import Picture
 from gridloom.flow.files import load_any, load_mapping
 from gridloom.flow.inputs import ArchLike, read_arch, read_source
@@ -72,7 +73,7 @@ def map(
     prove: bool = False,
     split_lanes: bool = False,
     iterations: int = 64,
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
     interrupted: Callable[[], bool] | None = None,
 ) -> Result:
     """Map a graph onto an array, check the mapping and simulate it; returns a Result.
@@ -96,30 +97,31 @@ def map(
     prove: search until the result is proved to be the best there is
     split_lanes: split the iterations of one loop over the SIMD lanes of the array
     iterations: how many iterations the simulation compares
-    progress: is called with the state of the search now and then
+    progress: is called with the state of the search now and then; True draws a bar, in notebooks too
     interrupted: is asked now and then; once it returns True the search ends with the best so far
     """
-    return run_flow(
-        Request(
-            source=_readable(source),
-            arch=arch,
-            mapper=mapper,
-            ii=ii,
-            seed=seed,
-            **limit_seconds(time_limit, cpu_limit),
-            effort=effort,
-            jobs=jobs,
-            settings=settings or {},
-            place=place,
-            init=init,
-            pin=pin,
-            prove=prove,
-            split_lanes=split_lanes,
-            iterations=iterations,
-            progress=progress,
-            interrupted=interrupted,
+    with _bar_of(progress, cpu_limit if time_limit is None else time_limit) as reporter:
+        return run_flow(
+            Request(
+                source=_readable(source),
+                arch=arch,
+                mapper=mapper,
+                ii=ii,
+                seed=seed,
+                **limit_seconds(time_limit, cpu_limit),
+                effort=effort,
+                jobs=jobs,
+                settings=settings or {},
+                place=place,
+                init=init,
+                pin=pin,
+                prove=prove,
+                split_lanes=split_lanes,
+                iterations=iterations,
+                progress=reporter,
+                interrupted=interrupted,
+            )
         )
-    )
 
 
 def compile(
@@ -246,6 +248,7 @@ def bench(
     jobs: int | None = None,
     folder: str | Path | None = None,
     store: str | Path | None = None,
+    progress: bool = False,
 ) -> Report:
     """Run a suite and return its rows in order, those of one mapper after those of another, and their comparison.
 
@@ -266,6 +269,7 @@ def bench(
     jobs: processes that map at the same time; None takes one for each core
     folder: the folder of the published graphs
     store: a file that keeps rows as they arrive; a run that was killed continues
+    progress: draws a bar, in notebooks too
     """
     choice = SuiteChoice(
         mappers=[] if mapper is None else [mapper] if isinstance(mapper, str) or callable(mapper) else mapper,
@@ -283,10 +287,19 @@ def bench(
     if executor.backend == "processes" and not plugins.is_portable(*mappers):
         executor = replace(executor, backend="threads")
     where = None if folder is None else Path(folder)
-    with nullcontext() if store is None else Store(store) as opened:
+    bar = cells_bar() if progress else nullcontext()
+    with nullcontext() if store is None else Store(store) as opened, bar as shown:
         return bench_mappers(
-            chosen, lambda one, _: run_suite(one, folder=where, executor=executor, store=opened, resume=True)
+            chosen,
+            lambda one, _: run_suite(one, folder=where, executor=executor, store=opened, resume=True, progress=shown),
         )
+
+
+def _bar_of(progress: Reporter | bool | None, limit: float | None) -> AbstractContextManager[Reporter | None]:
+    """What hears of a search: the caller's reporter, a bar, or nobody."""
+    if isinstance(progress, bool) or progress is None:
+        return search_bar(limit) if progress else nullcontext()
+    return nullcontext(progress)
 
 
 def _check_names(mappers: Sequence[str | MapperFunction], *, stored: bool) -> None:

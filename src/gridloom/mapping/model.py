@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.registry import PICTURE
+from gridloom.registry import NOTEBOOK, PICTURE
 
 #: (resource name, flat cycle)
 Hop = tuple[str, int]
@@ -86,6 +86,10 @@ class Mapping:
     def _repr_svg_(self) -> str:
         drawn: str = PICTURE.load()(self)
         return drawn
+
+    def _repr_html_(self) -> str:
+        shown: str = NOTEBOOK.load()(self)
+        return shown
 
     @cached_property
     def instance_of(self) -> MappingABC[tuple[str, int], Instance]:

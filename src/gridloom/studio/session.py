@@ -165,8 +165,9 @@ class Session:
         found = {
             "name": arch.name,
             "summary": arch_summary(arch),
-            "picture": svg_arch(arch) if len(arch.tiles) <= _MOST_TILES else None,
+            "picture": svg_arch(arch, live=True) if len(arch.tiles) <= _MOST_TILES else None,
             "style": arch.style,
+            "tiles": [tile.name for tile in arch.tiles] if len(arch.tiles) <= _MOST_TILES else [],
             "mappers": mapper_forms(arch),
             "yaml": _spec_text(arch),
         }
@@ -385,10 +386,12 @@ def _refused(job: SearchJob, answer: Json) -> Refused:
             bound=told["bound"],
             levers=tuple(told["levers"]),
             congested=tuple(told["congested"]),
+            cause=told.get("cause", "exhausted"),
         ),
         listing=_listing(job, answer),
         command=command_of(job.asked),
         metrics={key: record[key] for key in figures if record[key] is not None},
+        ii=job.asked.get("ii"),
     )
 
 

@@ -7,6 +7,7 @@ path or over a link, is refused, and so is what is no regular file.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 from gridloom import registry
 from gridloom.compiler.loops.source_name import SourceName, split, with_file
 from gridloom.emit.files import write_atomically
-from gridloom.errors import OptionError
+from gridloom.errors import GridloomError, OptionError
 from gridloom.text_file import read_text, shown
 
 #: Characters of a source in the editor, and files that the list shows.
@@ -82,6 +83,8 @@ class Workspace:
                 path = Path(at, name)
                 kind = kinds.get(path.suffix)
                 if kind is not None and path.is_file() and path.resolve().is_relative_to(root):
+                    if kind == "array" and not _describes_array(path):
+                        continue
                     found.append({"name": str(path.relative_to(root)), "kind": kind, "size": path.stat().st_size})
             if looked > _MOST_LOOKED_AT or len(found) >= MOST_FILES:
                 break
@@ -112,7 +115,11 @@ class Workspace:
         head = text.partition(":")[0].partition(",")[0]
         if registry.has("archs", head) and not text.endswith((".yaml", ".yml", ".xml", ".json")):
             return text
-        return str(self.path(text))
+        path = self.path(text)
+        if not path.is_file():
+            known = ", ".join(registry.names("archs"))
+            raise OptionError(f"no array family and no file is called {shown(head)}; families: {known}", where="array")
+        return str(path)
 
     def keep(self, name: str, text: str) -> str:
         """A file with this text: the saved one where it has it, else one of the studio's own; returns its path.
@@ -133,3 +140,12 @@ class Workspace:
             if header.is_file() and header.resolve().is_relative_to(self.folder.resolve()):
                 write_atomically(self.scratch / header.name, read_text(header, limit=MOST_TEXT))
         return str(copy)
+
+
+def _describes_array(path: Path) -> bool:
+    """Whether a YAML file has the keys that an array begins with: a family, or a style with tiles."""
+    try:
+        head = read_text(path, limit=MOST_TEXT)
+    except (GridloomError, OSError):
+        return False
+    return re.search(r"^(family|style)\s*:", head, re.MULTILINE) is not None

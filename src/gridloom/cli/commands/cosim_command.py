@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def cosim(
     *,
-    mappings: Annotated[list[Path], typer.Argument(metavar="MAPPING...", help="Saved mappings.")],
+    mappings: Annotated[list[Path], typer.Argument(metavar="MAPPING", help="Saved mappings.")],
     simulator: VerilogSimulator = None,
     iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Iterations of the longest run.")] = 32,
     stall: Annotated[

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,6 +140,7 @@ def describe(found: Exploration) -> list[str]:
     ``found`` may be that of an interrupted run; the lines then say so and hold for the arrays that were finished.
     """
     from gridloom.explore import best_arrays, explain_empty, front, sensitivity
+    from gridloom.explore.points import mapping_chances
 
     names = found.space.objectives
     best = front(found.points, names)
@@ -157,9 +158,17 @@ def describe(found: Exploration) -> list[str]:
             "tried all the same did map"
         )
     lines.append(f"front ({', '.join(names)}):")
-    lines += [f"  {one.point.name}: {_figures(one.figures, names)}" for one in best]
+    lines += [f"  {one.point.name}: {_figures(one.figures, names, one.intervals)}" for one in best]
     if not best:
         lines.append(f"  empty: {explain_empty(found)}")
+    unsure = [
+        f"  {kernel} on {one.point.name}: {chance}"
+        for one in best
+        for kernel, chance in mapping_chances(one.rows).items()
+        if 0 < chance.mapped < chance.tried
+    ]
+    if unsure:
+        lines += ["mapped by some seeds only:", *unsure]
     steps = sensitivity(found)
     if steps:
         lines.append("steps:")
@@ -171,9 +180,14 @@ def describe(found: Exploration) -> list[str]:
     return lines
 
 
-def _figures(figures: Any, names: Any) -> str:
-    """The named figures of an array, as words."""
-    return ", ".join(f"{name} {_number(figures.get(name))}" for name in names)
+def _figures(figures: Any, names: Any, intervals: Mapping[str, tuple[float, float]] | None = None) -> str:
+    """The named figures of an array, as words, with their intervals over the seeds."""
+    words = []
+    for name in names:
+        low, high = (intervals or {}).get(name, (None, None))
+        spread = "" if low is None else f" ({_number(low)} to {_number(high)})"
+        words.append(f"{name} {_number(figures.get(name))}{spread}")
+    return ", ".join(words)
 
 
 def _number(value: float | None) -> str:

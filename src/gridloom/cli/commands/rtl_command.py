@@ -35,7 +35,7 @@ def rtl(
     ] = None,
     livein: Annotated[
         list[str] | None,
-        typer.Option("--livein", metavar="NAME=VALUE", help="Give a live-in this value in the configuration bits."),
+        typer.Option("--livein", metavar="NAME=VALUE,...", help="Set live-ins in the configuration bits (a=1,b=2)."),
     ] = None,
     cosimulate: Annotated[
         bool, typer.Option("--cosim", help="Run the mapping on the hardware and compare it with the simulator.")
@@ -83,7 +83,7 @@ def _numbers(pairs: list[str]) -> dict[str, int]:
     from gridloom.flow.options import parse_settings
 
     numbers = {}
-    for name, text in parse_settings(pairs).items():
+    for name, text in parse_settings(part for pair in pairs for part in pair.split(",")).items():
         try:
             numbers[name] = int(text, 0)
         except ValueError:

@@ -165,6 +165,7 @@ class Prologue:
                 continue
             power = coefficient > 0 and coefficient & (coefficient - 1) == 0
             amount = Const(coefficient.bit_length() - 1)
-            scaled = self.emit("shl", value, amount) if power else self.emit("mul", value, Const(coefficient))
+            scale = ("shl", amount) if power else ("mul", Const(coefficient))
+            scaled = self.emit(scale[0], value, scale[1], hint=hint)
             total = scaled if total == Const(0) else self.emit("add", total, scaled, hint=hint)
         return total if not form.terms else self.emit("add", total, Const(form.constant), hint=hint)

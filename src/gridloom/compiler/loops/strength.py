@@ -38,7 +38,7 @@ def reduce_strength(body: Body, prologue: Prologue) -> None:
         for constant in sorted(starts, reverse=(step.number or 0) < 0):
             line = AffineLine(LinearForm(constant, terms), step)
             if line not in made:
-                carried = counters.get(line) or _counter(body, prologue, line, _hint(wanted, line))
+                carried = counters.get(line) or _counter(body, prologue, line, _hint(body, wanted, line))
                 made[line] = carried
                 following = body.carried[carried.name].next
                 assert following is not None
@@ -80,9 +80,13 @@ def _substitute_readers(body: Body, lines: Lines, changed: dict[Operand, Operand
         body.carried[name].next = operand
 
 
-def _hint(wanted: dict[Operand, AffineLine], line: AffineLine) -> str:
-    """The name of a value with that line."""
-    named = next((operand for operand, own in wanted.items() if own == line), None)
+def _hint(body: Body, wanted: dict[Operand, AffineLine], line: AffineLine) -> str:
+    """The name of a value with that line: that of the variable, or of the array whose index it is."""
+    operands = [operand for operand, own in wanted.items() if own == line]
+    for made in body.operations.values():
+        if made.array is not None and made.operands and made.operands[0] in operands:
+            return f"{made.array}_index"
+    named = operands[0] if operands else None
     return (
         named.id
         if isinstance(named, OperationResult)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import Any, overload
@@ -35,6 +36,7 @@ from gridloom.compiler.python.numbers import ArrayType, StateType, Type, Value, 
 from gridloom.compiler.python.trace import ACTIVE, KernelTrace, TracedLinear
 from gridloom.dfg.model import Dfg
 from gridloom.errors import GridloomError, OptionError, SourceError, locate_errors
+from gridloom.registry import NOTEBOOK
 
 
 class PythonKernel:
@@ -48,6 +50,17 @@ class PythonKernel:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(inspect.signature(self.function).parameters)})>"
+
+    def _repr_html_(self) -> str:
+        try:
+            source = f"<pre>{escape(inspect.getsource(self.function))}</pre>"
+        except OSError:
+            source = ""
+        shown: str = NOTEBOOK.load()(self.graph(memory="streams"))
+        return f"<div><strong>{escape(repr(self))}</strong>{source}{shown}</div>"
 
     @property
     def line(self) -> int:

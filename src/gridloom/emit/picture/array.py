@@ -44,8 +44,10 @@ _PANEL_HEAD = 26.0
 _PREFIX = "array-arrow-"
 
 
-def svg_arch(arch: Arch) -> str:
+def svg_arch(arch: Arch, *, live: bool = False) -> str:
     """Return a picture of an array as SVG text: tiles, links, and the op classes of each tile where tiles differ.
+
+    ``live`` marks tiles by their numbers, for scripts that draw on them.
 
     Linear in tiles and links.
     """
@@ -53,7 +55,7 @@ def svg_arch(arch: Arch) -> str:
     parts = plain_links(layout, strong=True)
     shown = telling_classes(arch)
     for t, tile in enumerate(arch.tiles):
-        parts.append(tile_outline(layout, t, used=True, marks={}))
+        parts.append(tile_outline(layout, t, used=True, marks={"data_t": t} if live else {}))
         if tile.kind != "switch":
             parts.append(tile_name(layout, t, middle=True))
             parts += class_dots(layout, t, shown) if tile.kind in ("pe", "cu", "mu", "dram") else []

@@ -166,12 +166,7 @@ def write_table(rows: Sequence[MapperComparison], style: TableStyle) -> str:
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
         return text.getvalue()
-    metric = rows[0].metric if rows else "ii"
-    name = {"ii": "II"}.get(metric, metric.replace("_", " "))
-    first = rows[0].mapper if rows else ""
-    head = ["array", "mapper", "mapped", "failed", f"{name} (geom. mean)", f"ratio to {first}", "95 % interval"]
-    head += ["wins", "ties", "losses", "p", "verdict", "seconds"]
-    body = [_cells(row) for row in rows]
+    head, *body = table_cells(rows)
     if style == "md":
         texts = [head, ["---"] * len(head), *body]
         return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in texts)
@@ -182,6 +177,16 @@ def write_table(rows: Sequence[MapperComparison], style: TableStyle) -> str:
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{_latex_line(head)}\\midrule\n{''.join(lines)}\\bottomrule\n"
         "\\end{tabular}\n"
     )
+
+
+def table_cells(rows: Sequence[MapperComparison]) -> list[list[str]]:
+    """Return the texts of a comparison as a table, line by line; the first are the heads."""
+    metric = rows[0].metric if rows else "ii"
+    name = {"ii": "II"}.get(metric, metric.replace("_", " "))
+    first = rows[0].mapper if rows else ""
+    head = ["array", "mapper", "mapped", "failed", f"{name} (geom. mean)", f"ratio to {first}", "95 % interval"]
+    head += ["wins", "ties", "losses", "p", "verdict", "seconds"]
+    return [head, *(_cells(row) for row in rows)]
 
 
 def _cells(row: MapperComparison) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from html import escape
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -23,7 +24,7 @@ from gridloom.compiler.loops.spec import Memory, is_loop, parse
 from gridloom.dfg import json_format
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, OptionError, install_hint
-from gridloom.flow.bench.comparison import MapperComparison, TableStyle, compare_mappers, write_table
+from gridloom.flow.bench.comparison import MapperComparison, TableStyle, compare_mappers, table_cells, write_table
 from gridloom.flow.bench.fitting import fill_in_size
 from gridloom.flow.bench.loop_speed import loop_summary
 from gridloom.flow.bench.peers import with_peers
@@ -32,7 +33,8 @@ from gridloom.flow.bench.suite import Suite, SuiteCell
 from gridloom.flow.files import examples_folder
 from gridloom.flow.inputs import fit_graph, memory_of, read_arch, read_source
 from gridloom.flow.request import Request
-from gridloom.flow.result import blank_record, failure_record
+from gridloom.flow.result import Result, blank_record, failure_record
+from gridloom.mapping import json_format as mapping_format
 from gridloom.mapping.model import Failure
 from gridloom.mapping.model import Mapping as MappingOfGraph
 from gridloom.run import ExecutorSpec, Job, JobError, ProgressCallback, Store, ask, run_jobs, run_stored
@@ -54,6 +56,16 @@ class Report:
     suite: str
     rows: Sequence[Mapping[str, Any]]
     interrupted: bool = False
+
+    def __repr__(self) -> str:
+        mappers = ", ".join(dict.fromkeys(str(row["mapper"]) for row in self.rows))
+        return f"<Report of {self.suite}: {self.mapped} of {len(self.rows)} cells mapped, by {mappers or 'nobody'}>"
+
+    def _repr_html_(self) -> str:
+        from gridloom.emit.picture.notebook import table
+
+        heads, *rows = table_cells(self.compare())
+        return f"<div><strong>{escape(repr(self)[1:-1])}</strong>{table(rows, heads)}</div>"
 
     @property
     def mapped(self) -> int:
@@ -153,7 +165,7 @@ def bench_mappers(
 def cell_job(suite: Suite, cell: SuiteCell, folder: Path | None = None) -> Job[Any]:
     """Return the job of a cell. Its key holds everything that the result depends on, graph and array included."""
     source = source_path(suite, cell.source, folder)
-    arch, memory = _array(cell.arch, source)
+    arch, memory = sized_array(cell.arch, source)
     # An unknown name should fail here, once, and not in every job.
     if isinstance(suite.mapper, str) and suite.mapper != "auto":
         registry.entry("mappers", suite.mapper)
@@ -184,11 +196,10 @@ def plugin_versions(mapper: str) -> dict[str, list[str]]:
 
 
 def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one cell in this process and return its record."""
+    """Run one cell in this process and return its record; with ``keep``, its mapping is part of the record."""
     from gridloom.flow.hardware import computing_ops
-    from gridloom.flow.run import run
 
-    result = run(
+    result, effort = _settled(
         Request(
             source=parameters["source"],
             arch=parameters["arch"],
@@ -198,14 +209,47 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
             effort=parameters["effort"],
             time_limit=parameters["time_limit"],
             cpu_time=parameters.get("cpu_time", False),
-        )
+        ),
+        parameters.get("most_effort"),
     )
     record = result.to_dict() | {"energy": _energy(result.mapping), "ops": computing_ops(result.dfg)}
+    if parameters.get("most_effort") is not None:
+        record["effort"] = effort
+    if parameters.get("keep") and result.mapping is not None:
+        record["mapping"] = mapping_format.dumps(result.mapping)
     if result.arch.style != "modulo":
         return record
     found = {} if result.mapping is None else result.mapping.provenance
     search = {key: found[key] for key in ("strategies", "graph")} if "graph" in found else None
     return {**record, **({"search": search} if search else {})}
+
+
+def _settled(request: Request, most: int | None) -> tuple[Result, int | None]:
+    """Run a request with its effort doubled up to ``most`` until the result stops changing; returns the last effort.
+
+    A search that finds nothing goes on to ``most``, unless it is proved that there is nothing to be found.
+    """
+    from gridloom.flow.run import run
+
+    result, effort = run(request), request.effort
+    while most is not None and effort is not None and 2 * effort <= most:
+        proved = result.failure is not None and result.failure.cause == "proved"
+        least = result.mapping is not None and result.bound is not None and result.mapping.ii == result.bound.total > 1
+        if proved or least:
+            break
+        effort *= 2
+        again = run(replace(request, effort=effort))
+        settled = again.mapping is not None and _outcome(again) == _outcome(result)
+        result = again if again.mapping is not None or result.mapping is None else result
+        if settled:
+            break
+    return result, effort
+
+
+def _outcome(result: Result) -> tuple[str, Any, Any]:
+    """What a search with more effort may change: whether there is a mapping, its II and its period."""
+    record = result.to_dict()
+    return result.status, record["ii"], record["period"]
 
 
 def _sequential(parameters: Mapping[str, Any], processor: Processor) -> dict[str, float]:
@@ -276,7 +320,7 @@ def source_path(suite: Suite, source: str, folder: Path | None) -> str:
     return str(folder / source)
 
 
-def _array(arch: str, source: str) -> tuple[str, Memory]:
+def sized_array(arch: str, source: str) -> tuple[str, Memory]:
     """Return the ARCH string of a cell, and how the array takes memory accesses, which does not depend on its size."""
     # The graph has to be read before the size is known, and the way of memory accesses before the graph.
     memory = _memory(re.sub(r":(auto|fit)\b", ":2x2", arch)) if is_loop(source) else "arrays"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
-from gridloom.emit import svg
 from gridloom.mapping.model import Mapping
 
 if TYPE_CHECKING:
@@ -31,6 +30,14 @@ class Picture:
     def _repr_svg_(self) -> str:
         return self.svg
 
+    def _repr_html_(self) -> str:
+        from gridloom.emit.picture.notebook import zoomed
+
+        return zoomed(self.of)
+
+    def __repr__(self) -> str:
+        return f"<Picture of {self.of!r}>"
+
     def __str__(self) -> str:
         """The drawing for a terminal, without colours."""
         import io
@@ -45,12 +52,14 @@ class Picture:
 
 
 def result_html(result: Result) -> str:
-    """The result as HTML: what it is, its main figures, and a picture. Linear in the mapping."""
+    """The result as HTML: what it is, what binds it, its main figures, and a picture. Linear in the mapping."""
+    from gridloom.emit.picture.notebook import table, zoomed
+
     record = result.to_dict()
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in _facts(record))
     title = f"{record['dfg']['name']} on {record['arch']['name']}: {record['status']}"
-    picture = svg(result.dfg if result.mapping is None else result.mapping)
-    return f"<div><strong>{escape(title)}</strong><table><tbody>{rows}</tbody></table>{picture}</div>"
+    why = result.why(search=False).verdict
+    picture = zoomed(result.dfg if result.mapping is None else result.mapping)
+    return f"<div><strong>{escape(title)}</strong><p>{escape(why)}</p>{table(_facts(record))}{picture}</div>"
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -120,6 +120,20 @@ class Compiled:
         """The function's name."""
         return self.program.name
 
+    def __repr__(self) -> str:
+        mapped = sum(loop.mapping is not None for loop in self.loops)
+        return f"<Compiled {self.name} onto {self.arch.name}: {mapped} of {len(self.loops)} loops on the array>"
+
+    def __str__(self) -> str:
+        from gridloom.flow.functions.describing import compiled_text
+
+        return compiled_text(self)
+
+    def _repr_html_(self) -> str:
+        from gridloom.flow.functions.describing import compiled_html
+
+        return compiled_html(self)
+
     @cached_property
     def loads(self) -> Loads:
         """Cycles to load the configuration of each mapped loop, by what the array holds before."""

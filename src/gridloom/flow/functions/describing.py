@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,31 @@ def compiled_text(compiled: Compiled) -> str:
     count = f"{mapped} of {len(innermost)} innermost loop{'s' if len(innermost) != 1 else ''} on the array"
     lines = [f"compiled: {compiled.name} onto {compiled.arch.name}: {count}"]
     return "\n".join([*lines, *(f"  {loop.text}" for loop in compiled.loops)])
+
+
+def compiled_html(compiled: Compiled) -> str:
+    """A compiled function as HTML for notebooks: a table of its loops, and the pictures of their mappings, folded."""
+    from gridloom.emit.picture.notebook import MOST_BYTES, table, zoomed
+
+    rows = [(loop.plan.name, loop.plan.line or None, loop.ii, loop.bound, loop.reason) for loop in compiled.loops]
+    shown = table(rows, ("loop", "line", "II", "MII", "stays on the host because"))
+    for loop in compiled.loops:
+        if loop.mapping is not None:
+            picture = f"<details><summary>{escape(loop.plan.name)}</summary>{zoomed(loop.mapping)}</details>"
+            # A notebook keeps what it shows.
+            shown += picture if len(shown) + len(picture) < MOST_BYTES else ""
+    return f"<div><strong>{escape(repr(compiled)[1:-1])}</strong>{shown}</div>"
+
+
+def run_html(run: FunctionRun) -> str:
+    """A run as HTML for notebooks: where the cycles went, and what it returned."""
+    from gridloom.emit.picture.notebook import table
+
+    rows = [(name, cycles) for name, cycles in run.breakdown.items() if cycles or name == "total"]
+    compared = run.native.missing or ("equal to " if run.native.equal else "DIFFERENT from ") + run.native.label
+    return (
+        f"<div><strong>{escape(repr(run)[1:-1])}</strong><p>{escape(compared)}</p>{table(rows, ('cycles', ''))}</div>"
+    )
 
 
 def sizes_text(compiled: Compiled) -> str:

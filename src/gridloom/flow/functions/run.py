@@ -48,6 +48,20 @@ class FunctionRun:
     #: What happened when; empty unless the run was traced.
     events: tuple[Event, ...] = ()
 
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f" returned {self.value}"
+        return f"<FunctionRun{value}: {self.cycles} cycles, {self.single_issue} on the host alone>"
+
+    def __str__(self) -> str:
+        from gridloom.flow.functions.describing import run_text
+
+        return run_text(self)
+
+    def _repr_html_(self) -> str:
+        from gridloom.flow.functions.describing import run_html
+
+        return run_html(self)
+
     @property
     def cycles(self) -> int:
         """All cycles: data movement, the host's code, and the launches."""

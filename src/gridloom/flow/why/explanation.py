@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +30,7 @@ TRIAL_EFFORT: Final = 20_000
 TRIAL_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Explanation:
     """What bounds a mapping or forbids one, and what would change that."""
 
@@ -68,6 +69,16 @@ class Explanation:
             "levers": [lever.to_dict() for lever in self.levers],
             "proof": self.proof,
         }
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.subject}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        bounds = "".join(f"<li>{escape(reason.text)}</li>" for reason in self.binding)
+        levers = "".join(f"<li>{escape(str(lever))}</li>" for lever in self.levers)
+        parts = [f"<p>{heading}</p><ul>{items}</ul>" for heading, items in
+                 (("bound by", bounds), ("would help, tried", levers)) if items]  # fmt: skip
+        return f"<div><strong>{escape(self.subject)}</strong><p>{escape(self.verdict)}</p>{''.join(parts)}</div>"
 
     def __str__(self) -> str:
         lines = [f"{self.subject}: {self.verdict}"]

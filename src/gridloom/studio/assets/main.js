@@ -71,7 +71,7 @@ class Studio {
     this.view = view;
     this.tabs.replace("mapping", view.element);
     const changing = new Changing(view, this, history);
-    why.after(changing.element);
+    view.inspector.element.after(changing.element);
     const explained = this.guard(async () => {
       const told = await this.server.get(`explain/${id}`);
       why.append(new Understand(told, view, (ii) => this.finish(id, {}, ii, [...history, id])).element);

@@ -83,6 +83,8 @@ class Refused:
     metrics: MappingABC[str, Any] = field(default_factory=dict)
     listing: SourceListing | None = None
     command: str = ""
+    #: The II that was asked for.
+    ii: int | None = None
 
 
 def open_mapping(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gridloom.compiler.c.address import Pointers
 from gridloom.compiler.c.lower import width
-from gridloom.compiler.ir.ir import Instruction, IrParameter, Value
+from gridloom.compiler.ir.ir import Constant, Instruction, IrParameter, Value
 from gridloom.compiler.loops.body import Body
 from gridloom.compiler.loops.operations import LiveIn, readable
 from gridloom.errors import SourceError
@@ -64,11 +66,13 @@ class LiveIns:
     def name_of(self, value: IrParameter | Instruction) -> str:
         """The parameter's name; for a value read before the loop the element it was read from: ``c_3``.
 
+        Where no variable holds a value, the name says how it is computed: ``i_times_m``.
+
         Names have to be stable and readable, since users give values to live-ins by name.
         """
         if isinstance(value, IrParameter):
             return readable(value.name)
-        stem = self._element(value) or value.variable or readable(value.name)
+        stem = self._element(value) or value.variable or _expression(value) or readable(value.name)
         name, k = stem, 1
         while name in self.body.reserved or name in self.body.operations:
             k += 1
@@ -76,7 +80,7 @@ class LiveIns:
         return name
 
     def _element(self, value: Value) -> str | None:
-        """``array_index`` for a value that was loaded from a fixed element before the loop; None for any other."""
+        """``array_index`` for a value that was loaded before the loop; None where its address has no such name."""
         while isinstance(value, Instruction) and value.opcode in ("sext", "zext", "trunc"):
             value = value.operands[0]
         if not (isinstance(value, Instruction) and value.opcode == "load"):
@@ -86,15 +90,46 @@ class LiveIns:
             size = max(width(value.type), 8) // 8
         except SourceError:
             return None
-        if place.bytes.terms or place.bytes.constant % size:
+        if place.bytes.constant % size:
             return None
-        return f"{readable(place.base.name)}_{place.bytes.constant // size}"
+        if not place.bytes.terms:
+            return f"{readable(place.base.name)}_{place.bytes.constant // size}"
+        if value.variable:
+            return None
+        address = value.operands[0]
+        index = address.operands[-1] if isinstance(address, Instruction) and address.operands else address
+        name = _expression(index)
+        return None if name is None else f"{readable(place.base.name)}_{name}"
 
     def start_of(self, phi: Instruction) -> LiveIn:
         """A phi that is entered from several places starts from a live-in of its own."""
-        name = f"{readable(phi.name)}_start"
+        name = f"{phi.variable or readable(phi.name)}_start"
         while name in self.body.reserved:
             name += "_"
         self.values[name] = phi
         self.body.reserved.add(name)
         return LiveIn(name)
+
+
+#: Instructions whose value is named by what it is computed from, and the longest such name.
+_WORDS: Final = {"add": "plus", "sub": "minus", "mul": "times", "sdiv": "over", "udiv": "over", "shl": "shl"}
+_LONGEST: Final = 32
+
+
+def _expression(value: Value, depth: int = 2) -> str | None:
+    """A name in words of C variables and numbers; None for a value without one, or with one that is too long."""
+    while isinstance(value, Instruction) and not value.variable and value.opcode in ("sext", "zext", "trunc"):
+        value = value.operands[0]
+    if isinstance(value, IrParameter):
+        return readable(value.name)
+    if isinstance(value, Constant):
+        return str(value.value) if value.value >= 0 else f"minus{-value.value}"
+    if not isinstance(value, Instruction):
+        return None
+    if value.variable or value.opcode == "phi":
+        return value.variable or readable(value.name)
+    if value.opcode not in _WORDS or not depth:
+        return None
+    parts = [_expression(operand, depth - 1) for operand in value.operands[:2]]
+    name = f"_{_WORDS[value.opcode]}_".join(part for part in parts if part is not None)
+    return name if None not in parts and len(name) <= _LONGEST and not name[:1].isdigit() else None

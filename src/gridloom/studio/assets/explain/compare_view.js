@@ -1,5 +1,6 @@
 // Two mappings side by side, with their differences marked.
 import { make } from "../../drawing/dom.js";
+import { PictureArray } from "../step/array_view.js";
 
 export class CompareView {
   // `list()` names what is open; `server` answers.
@@ -43,13 +44,18 @@ export class CompareView {
   }
 
   draw(told, scenes) {
+    this.arrays = [null, null];
     const sides = scenes.map((scene, side) => this.side(scene, side, told));
     this.result.replaceChildren(make("div", { class: "sides" }, ...sides), this.figures(told), this.differences(told));
+    // Pictures are measured where they stand.
+    this.arrays.forEach((array) => array?.showAll());
   }
 
   side(scene, side, told) {
-    const picture = make("div", { class: "picture" });
-    picture.innerHTML = scene.array ?? "";
+    const array = scene.array ? new PictureArray(scene) : null;
+    const picture = array?.element ?? make("div", { class: "picture" });
+    picture.removeAttribute("id");
+    this.arrays[side] = array;
     const moved = new Set(told.nodes.map(({ numbers }) => numbers[side]));
     for (const node of picture.querySelectorAll(".node[data-g]")) {
       node.classList.toggle("differs", moved.has(Number(node.dataset.g)));
@@ -68,10 +74,20 @@ export class CompareView {
   }
 
   differences(told) {
-    const rows = told.nodes.slice(0, 60).map(({ id, places }) => make("tr", {}, make("th", { scope: "row" }, id),
-      ...places.map(([tile, cycle]) => make("td", {}, `${tile} at ${cycle}`))));
+    const rows = told.nodes.slice(0, 300).map((one) => make("tr", {},
+      make("th", { scope: "row" }, make("button", { type: "button", class: "chip", onclick: () => this.mark(one) }, one.id)),
+      ...one.places.map(([tile, cycle]) => make("td", {}, `${tile} at ${cycle}`))));
     return make("section", { class: "card wide" },
       make("h2", { id: "moved-count" }, `${told.nodes.length} nodes sit elsewhere or issue in another cycle`),
-      make("table", {}, make("tbody", {}, ...rows)));
+      make("p", { class: "hint" }, "Choose a node to see it in both pictures."),
+      make("div", { class: "tall" }, make("table", {}, make("tbody", {}, ...rows))));
+  }
+
+  // Show a node in both pictures, in the slots that it issues in.
+  mark({ numbers, places }) {
+    this.arrays.forEach((array, side) => {
+      array?.showSlot(places[side][1]);
+      array?.mark([numbers[side]], [], "because");
+    });
   }
 }

@@ -1,6 +1,6 @@
 // The explorer of stores: rows of a run, filters, a chart with its Pareto front, and mappings on a click.
 import { make } from "../../drawing/dom.js";
-import { Chart } from "../step/chart.js";
+import { Chart, hue, ticks } from "../step/chart.js";
 import { front } from "./pareto.js";
 
 const MARGIN = { left: 64, right: 18, top: 14, bottom: 34 };
@@ -51,6 +51,7 @@ export class ExploreView {
 
   async load() {
     this.problem.textContent = "";
+    this.caption.textContent = `Reading ${this.store.value} …`;
     try {
       this.told = await this.server.get(`store?name=${encodeURIComponent(this.store.value)}`);
       this.axes();
@@ -81,9 +82,11 @@ export class ExploreView {
       : this.told.arrays.map((array) => ({ array, name: array.name, x: array.figures[this.x.value], y: array.figures[this.y.value] }));
     this.points = things.filter(({ x, y }) => typeof x === "number" && typeof y === "number");
     const more = [this.x.value, this.y.value].map((name) => this.told.more.includes(name));
-    this.front = front(this.points, more);
+    // Points of one kernel compete, and those of arrays.
+    this.fronts = [...Map.groupBy(this.points, ({ row }) => row?.source ?? "")].map(([kernel, points]) => ({ kernel, points: front(points, more) }));
+    this.front = this.fronts.flatMap(({ points }) => points);
     const names = [...new Set(this.front.map(({ name }) => name))];
-    this.caption.textContent = `${this.points.length} points, ${this.front.length} on the Pareto front: ${names.slice(0, 4).join("; ")}${names.length > 4 ? " …" : ""}`;
+    this.caption.textContent = `${this.points.length} points, ${this.front.length} ${this.fronts.length > 1 ? `on ${this.fronts.length} Pareto fronts, one for each kernel` : "on the Pareto front"}: ${names.slice(0, 4).join("; ")}${names.length > 4 ? " …" : ""}`;
     this.list(rows);
     this.chart.redraw();
   }
@@ -146,26 +149,28 @@ export class ExploreView {
     this.placed = this.points.map((point) => [point, ...scale.at(point)]);
     pen.fillStyle = page.ink("soft");
     pen.textAlign = "center";
-    for (let k = 0; k <= 4; k++) {
-      const [x, y] = [scale.x0 + ((scale.x1 - scale.x0) * k) / 4, scale.y0 + ((scale.y1 - scale.y0) * k) / 4];
-      pen.fillText(text(x), scale.at({ x, y })[0], page.height - 22);
-      pen.textAlign = "right";
-      pen.fillText(text(y), MARGIN.left - 8, scale.at({ x, y })[1]);
-      pen.textAlign = "center";
-    }
+    const whole = (axis) => this.points.every((point) => Number.isInteger(point[axis]));
+    ticks(scale.x0, scale.x1, whole("x")).forEach((x) => pen.fillText(text(x), scale.at({ x, y: 0 })[0], page.height - 22));
+    pen.textAlign = "right";
+    ticks(scale.y0, scale.y1, whole("y")).forEach((y) => pen.fillText(text(y), MARGIN.left - 8, scale.at({ x: 0, y })[1]));
+    pen.textAlign = "center";
     pen.fillText(this.x.value.replaceAll("_", " "), page.width / 2, page.height - 8);
     pen.save();
     pen.translate(10, page.height / 2);
     pen.rotate(-Math.PI / 2);
     pen.fillText(this.y.value.replaceAll("_", " "), 0, 0);
     pen.restore();
-    pen.strokeStyle = page.ink("accent");
+    const several = this.fronts.length > 1;
+    const colours = new Map(this.fronts.map(({ kernel }, k) => [kernel, several ? hue(k, !page.dark) : page.ink("accent")]));
     pen.lineWidth = 1.5;
-    pen.beginPath();
-    this.front.forEach((point, k) => (k ? pen.lineTo(...scale.at(point)) : pen.moveTo(...scale.at(point))));
-    pen.stroke();
+    for (const { kernel, points } of this.fronts) {
+      pen.strokeStyle = colours.get(kernel);
+      pen.beginPath();
+      points.forEach((point, k) => (k ? pen.lineTo(...scale.at(point)) : pen.moveTo(...scale.at(point))));
+      pen.stroke();
+    }
     for (const [point, x, y] of this.placed) {
-      pen.fillStyle = page.ink(this.front.includes(point) ? "accent" : "soft");
+      pen.fillStyle = this.front.includes(point) ? colours.get(point.row?.source ?? "") : page.ink("soft");
       pen.globalAlpha = this.front.includes(point) ? 1 : 0.5;
       pen.beginPath();
       pen.arc(x, y, point === this.hover ? 7 : 4.5, 0, 7);

@@ -12,8 +12,14 @@ export function failureView(scene) {
       make("ul", { class: "verdict" }, make("li", { class: "badge-bad" }, "✗ not mapped"))),
     make("section", { class: "card alarm" }, make("h2", {}, "Why there is no mapping"),
       numberTable([["constraint", constraint], ["it needs", demand], ["there is", bound]], "reason"),
-      levers.length ? make("div", {}, make("h3", {}, "What would help"), make("ul", {}, ...levers.map((text) => make("li", {}, text)))) : ""),
-    make("section", { class: "card" }, make("h2", {}, "Contested places"), picture, make("p", { class: "hint" }, congested.join(", "))),
+      list("bounds", "What forbids it", scene.why.reasons.filter(({ binding }) => binding).map(({ text }) => text)),
+      list("levers", "What would help, tried", scene.why.levers.map(({ change, gain }) => `${change}: ${gain}`)),
+      list("suggestions", "What the mapper suggests, untried", levers)),
+    make("section", { class: "card" }, make("h2", {}, congested.length ? "Contested places" : "Array"), picture, make("p", { class: "hint" }, congested.join(", "))),
     make("div", { class: "column" }, sourceCard(scene.source).element ?? "",
       make("section", { class: "card" }, make("h2", {}, "Search"), numberTable(scene.metrics))));
+}
+
+function list(id, heading, lines) {
+  return lines.length ? make("div", {}, make("h3", {}, heading), make("ul", { id }, ...lines.map((text) => make("li", {}, text)))) : "";
 }

@@ -11,9 +11,24 @@ export class PictureArray {
     this.element = make("div", { class: "picture", id: "array" });
     // The text comes from the studio's own drawing code, which escapes every name.
     this.element.innerHTML = scene.array;
-    this.slots = new SlotView(this.element, scene.data.timeline);
+    this.slots = new SlotView(this.element, scene.data.timeline, { strip: true });
+    this.element.addEventListener("click", (event) => this.enlarge(event.target.closest(".panel.thumb")));
     this.labels = new ValueLabels(this.element, scene.places);
     this.marked = [];
+  }
+
+  // Show another slot large; while stepping, the cycle says which one is.
+  enlarge(panel) {
+    if (panel && this.slots.shown === null) {
+      this.slots.large = this.slots.panels.indexOf(panel);
+      this.slots.show(null);
+    }
+  }
+
+  // Show the slot of a cycle large.
+  showSlot(cycle) {
+    this.slots.large = this.slots.panels.length ? cycle % this.scene.ii : 0;
+    this.showAll();
   }
 
   showAll() {

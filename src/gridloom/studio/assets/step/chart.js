@@ -37,6 +37,15 @@ export class Chart {
   }
 }
 
+// About five round numbers within a range; whole ones where `whole` says that the values are.
+export function ticks(low, high, whole) {
+  const rough = (high - low) / 5 || 1;
+  const size = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(whole ? 1 : 0, [1, 2, 5, 10].map((part) => part * size).find((one) => one >= rough * 0.999));
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, k) => Number(((first + k) * step).toPrecision(12)));
+}
+
 // A colour for a number, far from those of its neighbours.
 export const hue = (number, dark, strength = 1) =>
   `hsl(${(number * 137.5) % 360} ${dark ? 45 : 62}% ${dark ? 34 : 78}% / ${strength})`;

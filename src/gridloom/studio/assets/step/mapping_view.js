@@ -56,7 +56,7 @@ export class MappingView {
     const chart = make("section", { class: "card", "aria-labelledby": "h-time" },
       make("h2", { id: "h-time" }, "Tiles over time"), this.gantt.element, this.waves.element);
     const left = make("div", { class: "column" }, array, chart, this.graph ? this.graphCard() : "");
-    const right = make("div", { class: "column" }, this.inspector.element, this.source.element || "", ...extras,
+    const right = make("div", { class: "column" }, ...extras, this.inspector.element, this.source.element || "",
       this.runPlace, this.factsCard());
     return make("div", { class: "mapping", "data-mapping": this.scene.id }, head, violations(this.scene), left, right);
   }

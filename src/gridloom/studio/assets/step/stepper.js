@@ -13,8 +13,9 @@ export class Stepper {
     this.names = names;
     this.changed = changed;
     this.cycle = null;
+    this.first = run.first ?? 0;
     this.slider = make("input", {
-      type: "range", id: "cycle", min: "0", max: String(run.last), step: "1", value: "0", "aria-label": "cycle",
+      type: "range", id: "cycle", min: "0", max: String(run.last), step: "1", value: String(this.first), "aria-label": "cycle",
     });
     this.text = make("output", { id: "moment", "aria-live": "polite" });
     this.all = make("button", { type: "button", id: "all", "aria-pressed": "true" }, "Overview");
@@ -29,10 +30,10 @@ export class Stepper {
     });
     this.problem = make("span", { id: "breakpoint-problem", role: "alert" });
     this.element = make("div", { class: "tools stepper", role: "group", "aria-label": "Time" },
-      button("First cycle", "|◀", () => this.choose(0)),
-      button("One cycle back", "◀", () => this.choose((this.cycle ?? 1) - 1)),
+      button("First firing", "|◀", () => this.choose(this.first)),
+      button("One cycle back", "◀", () => this.choose((this.cycle ?? this.first + 1) - 1)),
       play,
-      button("One cycle forward", "▶|", () => this.choose((this.cycle ?? -1) + 1)),
+      button("One cycle forward", "▶|", () => this.choose(this.cycle === null ? this.first : this.cycle + 1)),
       this.all,
       make("label", { class: "slider" }, this.slider),
       this.text,
@@ -95,7 +96,7 @@ export class Stepper {
   key(event) {
     const step = { n: 1, ".": 1, p: -1, ",": -1 }[event.key];
     if (step) {
-      this.choose((this.cycle ?? (step > 0 ? -1 : 1)) + step);
+      this.choose(this.cycle === null ? this.first : this.cycle + step);
     } else if (event.key === " ") {
       event.preventDefault();
       this.element.querySelector("#play").click();

@@ -19,6 +19,7 @@ export class Trace {
       this.rowsOf.has(resource) ? this.rowsOf.get(resource).push(row) : this.rowsOf.set(resource, [row]);
     });
     this.valid = head.valid.map((rows) => new Set(rows));
+    this.first = Math.max(0, Math.min(...head.issues.map((_, k) => this.cycleOf(k, 0))));
     this.issueOf = new Map();
     this.byTile = new Map();
     head.issues.forEach((issue, k) => {

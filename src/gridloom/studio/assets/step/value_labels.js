@@ -76,7 +76,7 @@ export class ValueLabels {
 
   hidden(item) {
     const panel = item.closest(".panel");
-    return panel !== null && panel.classList.contains("off");
+    return panel !== null && (panel.classList.contains("off") || panel.classList.contains("thumb"));
   }
 
   middle(wire) {

@@ -24,6 +24,7 @@ export class JobsCard {
       this.update(event.job);
     } else if (event.event === "frame" && this.jobs.has(event.job)) {
       this.jobs.get(event.job).watch.add(event.frame);
+      this.live?.take(event.job, event.frame);
     }
   }
 
@@ -45,6 +46,7 @@ export class JobsCard {
     const was = entry.job?.state;
     entry.job = job;
     this.draw(entry);
+    this.live?.update(job, () => this.open(job.result));
     if (was && was !== job.state && !["queued", "running"].includes(job.state)) {
       this.ended(job);
     }

@@ -1,6 +1,7 @@
 // The source: a file of the working folder or a built-in kernel, its text, and the loops found in it.
 import { make } from "../../drawing/dom.js";
-import { Editor } from "./editor.js";
+import { Editor, lineOf } from "./editor.js";
+import { languageOf } from "./highlight.js";
 
 const FIRST = `// A loop to begin with: change it, and its loops are listed below.
 int dot(const int *x, const int *y, int n) {
@@ -61,6 +62,7 @@ export class SourceForm {
     this.editor.element.hidden = false;
     this.name = name || "loop.c";
     this.nameField.value = this.name;
+    this.editor.language = languageOf(this.name);
     try {
       this.editor.text = name ? (await this.server.get(`file?name=${encodeURIComponent(name)}`)).text : FIRST;
     } catch (error) {
@@ -80,6 +82,7 @@ export class SourceForm {
       this.kernel = this.nameField.value;
     } else {
       this.name = this.nameField.value;
+      this.editor.language = languageOf(this.name);
       this.editor.later();
     }
   }
@@ -95,8 +98,8 @@ export class SourceForm {
       }
     } catch (error) {
       this.complain(error.message);
-      const line = /:(\d+)(?::|$| )/.exec(error.message);
-      this.editor.mark(line ? new Map([[Number(line[1]), "bad"]]) : new Map());
+      const at = lineOf(error.message);
+      this.editor.mark(at ? new Map([[at.line, "bad"]]) : new Map(), at ? new Map([[at.line, at.message]]) : new Map());
     }
   }
 
@@ -113,7 +116,8 @@ export class SourceForm {
       this.complain("no loop yet");
     }
     const lines = rows.map((row) => [Number((/line (\d+)/.exec(row.place) || [])[1]), row.limit === null ? "loop" : "bad"]);
-    this.editor.mark(new Map(lines.filter(([line]) => line)));
+    const limits = rows.filter((row) => row.limit !== null).map((row) => [Number((/line (\d+)/.exec(row.place) || [])[1]), `cannot be mapped: ${row.limit}`]);
+    this.editor.mark(new Map(lines.filter(([line]) => line)), new Map(limits.filter(([line]) => line)));
   }
 
   // The innermost loop with the most operations is what a reader wants most.

@@ -18,6 +18,7 @@ export class WriteView {
         this.mapper.show(told);
       }
     });
+    jobs.live = this.array.live;
     this.element = make("div", { class: "write" },
       make("div", { class: "column" }, this.source.element),
       make("div", { class: "column" }, this.array.element, this.mapper.element, make("p", { class: "tools go" }, this.map, this.problem)),
@@ -32,11 +33,17 @@ export class WriteView {
   }
 
   async start() {
+    const [mapper, live] = [this.mapper.asked(), this.array.live];
     this.problem.textContent = "";
+    live.begin(mapper.effort === null ? mapper.time_limit : null);
+    this.array.element.scrollIntoView({ block: "nearest" });
     try {
-      const asked = { ...this.mapper.asked(), ...(await this.source.asked()), arch: this.array.asked() };
-      this.jobs.update(await this.server.get("map", asked));
+      const asked = { ...mapper, ...(await this.source.asked()), arch: this.array.asked() };
+      const job = await this.server.get("map", asked);
+      live.follow(job);
+      this.jobs.update(job);
     } catch (error) {
+      live.end("");
       this.problem.textContent = error.message;
     }
   }

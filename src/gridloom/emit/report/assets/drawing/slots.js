@@ -4,7 +4,8 @@ import { numbers } from "./dom.js";
 const move = (item, x, y) => item.setAttribute("transform", `translate(${x} ${y})`);
 
 export class SlotView {
-  constructor(array, line) {
+  // `strip`: one slot is large, and the others stand below it.
+  constructor(array, line, { strip = false } = {}) {
     this.array = array;
     this.line = line;
     this.svg = array.querySelector("svg");
@@ -13,6 +14,8 @@ export class SlotView {
     this.timed = [...array.querySelectorAll("[data-c]")].map((item) => ({ item, cycles: numbers(item.dataset.c) }));
     this.wholeBox = this.svg.getAttribute("viewBox");
     this.shown = null;
+    this.strip = strip && this.panels.length > 2;
+    this.large = 0;
     this.last = () => this.show(null);
     this.remember();
   }
@@ -50,11 +53,15 @@ export class SlotView {
       item.classList.toggle("on", kind === "on");
       item.classList.toggle("past", kind === "past");
     }
+    const row = this.strip && !this.narrow.matches;
+    if (row) {
+      this.feature(all ? this.large : this.panels.findIndex((panel) => Number(panel.dataset.slot) === now));
+    }
     let box = this.wholeBox;
     for (const panel of this.panels) {
       const mine = Number(panel.dataset.slot) === now;
-      panel.classList.toggle("off", !all && !mine);
-      if (mine) {
+      panel.classList.toggle("off", !all && !mine && !row);
+      if (mine && !row) {
         box = panel.dataset.box;
       }
     }
@@ -80,14 +87,14 @@ export class SlotView {
       keys: [...this.svg.querySelectorAll(":scope > g:not(.panel)")].map((key) => [key, key.getAttribute("transform")]),
     };
     this.paper = this.svg.querySelector(":scope > .paper");
-    const narrow = matchMedia("(max-width: 600px)");
+    this.narrow = matchMedia("(max-width: 600px)");
     const arrange = () => {
       if (this.panels.length > 1) {
-        narrow.matches ? this.stack() : this.spread();
+        this.narrow.matches ? this.stack() : this.spread();
         this.last();
       }
     };
-    narrow.addEventListener("change", arrange);
+    this.narrow.addEventListener("change", arrange);
     arrange();
   }
 
@@ -95,6 +102,7 @@ export class SlotView {
     this.panels.forEach((panel, k) => {
       [panel.dataset.box] = this.broad.panels[k];
       panel.setAttribute("transform", this.broad.panels[k][1]);
+      panel.classList.remove("thumb");
     });
     this.broad.keys.forEach(([key, place]) => key.setAttribute("transform", place));
     this.wholeBox = this.broad.box;
@@ -103,13 +111,44 @@ export class SlotView {
   stack() {
     const [, top] = numbers(this.broad.box);
     const [, , width, height] = numbers(this.broad.panels[0][0]);
+    this.panels.forEach((panel, k) => this.put(panel, k, 0, top + k * height));
+    this.placeKeys(top + this.panels.length * height, width);
+  }
+
+  // One slot large, all slots small at its right; its own place among them stays free.
+  feature(large) {
+    this.large = large;
+    const [, top] = numbers(this.broad.box);
+    const [, , width, height] = numbers(this.broad.panels[0][0]);
+    const rows = Math.max(3, Math.ceil(Math.sqrt(this.panels.length / 0.75)));
+    const scale = 1 / rows;
     this.panels.forEach((panel, k) => {
-      const [x, y] = numbers(this.broad.panels[k][0]);
-      const [left, above] = this.broad.panels[k][1].match(/-?[\d.]+/g).map(Number);
-      move(panel, left - x, above - y + top + k * height);
-      panel.dataset.box = `0 ${top + k * height} ${width} ${height}`;
+      panel.classList.toggle("thumb", k !== large);
+      if (k === large) {
+        this.put(panel, k, 0, top);
+      } else {
+        this.put(panel, k, width * (1.02 + Math.floor(k / rows) * scale), top + (k % rows) * height * scale, scale);
+      }
     });
-    let [x, y] = [12, top + this.panels.length * height + 14];
+    this.placeKeys(top + height, width * (1.02 + Math.ceil(this.panels.length / rows) * scale));
+  }
+
+  // Draw a panel with its corner at a place.
+  put(panel, k, x, y, scale = 1) {
+    const [boxX, boxY, width, height] = numbers(this.broad.panels[k][0]);
+    const [left, above] = this.broad.panels[k][1].match(/-?[\d.]+/g).map(Number);
+    if (scale === 1) {
+      move(panel, left - boxX + x, above - boxY + y);
+    } else {
+      panel.setAttribute("transform", `translate(${x} ${y}) scale(${scale}) translate(${left - boxX} ${above - boxY})`);
+    }
+    panel.dataset.box = `${x} ${y} ${width * scale} ${height * scale}`;
+  }
+
+  // The keys of the picture in rows below a height.
+  placeKeys(bottom, width) {
+    const [, top] = numbers(this.broad.box);
+    let [x, y] = [12, bottom + 14];
     for (const [key] of this.broad.keys) {
       const room = key.getBBox().width + 18;
       if (x > 12 && x + room > width) {
