@@ -32,6 +32,7 @@ class FakeWalk(TimedWalk):
         cut: bool = True,
         large: bool = False,
         limit: float = 1000.0,
+        built: int | None = None,
     ) -> None:
         tile = SimpleNamespace(contexts=contexts)
         problem = SimpleNamespace(arch=SimpleNamespace(tiles=[tile]), nodes=range(100))
@@ -41,9 +42,15 @@ class FakeWalk(TimedWalk):
         self.mapped_from = mapped_from
         self.tries = tries
         self.cuts = cut
+        self.built = built
         self.seen: list[int] = []
         self.efforts: list[Parameters] = []
         self.any_wins: list[bool] = []
+
+    def _construct(self, clock: SearchClock) -> None:
+        if self.built is not None:
+            solution: Any = SimpleNamespace(ii=self.built)
+            self.found = solution
 
     def _try(self, ii: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False) -> bool:
         # One look at an II is enough for these tests: later batches of the slice are left out.
@@ -67,16 +74,12 @@ def seen(**case: Any) -> list[int]:
     return walk.seen
 
 
-def test_ladder_goes_up_in_doubling_steps_to_four_times_the_bound() -> None:
-    assert seen(bound=6, mapped_from=24, tries=6) == [6, 7, 9, 13, 21, 24]
+def test_climb_without_a_first_mapping_begins_at_four_times_the_bound_and_doubles() -> None:
+    assert seen(bound=6, mapped_from=99, tries=5) == [6, 24, 48, 96, 192]
 
 
-def test_ladder_ends_at_the_contexts_of_a_tile() -> None:
-    assert seen(bound=6, mapped_from=99, tries=4, contexts=10) == [6, 7, 9, 10]
-
-
-def test_ladder_without_a_mapping_goes_on_at_twice_the_highest_ii() -> None:
-    assert seen(bound=6, mapped_from=99, tries=9) == [6, 7, 9, 13, 21, 24, 48, 96, 192]
+def test_climb_ends_at_the_contexts_of_a_tile() -> None:
+    assert seen(bound=6, mapped_from=99, tries=3, contexts=10) == [6, 10, 10]
 
 
 def test_first_ii_has_much_room_where_the_time_is_short_for_the_graph() -> None:
@@ -97,7 +100,7 @@ def test_batches_of_a_short_time_anneal_longer_from_one_to_the_next_and_end_with
 
 
 def test_batches_of_a_long_time_wait_for_starts_of_lower_numbers() -> None:
-    walk = FakeWalk(bound=6, mapped_from=9, tries=12)
+    walk = FakeWalk(bound=6, mapped_from=9, tries=12, built=12)
     walk.best()
     assert not any(walk.any_wins)
 
@@ -106,28 +109,32 @@ def test_mapping_at_the_bound_ends_the_walk() -> None:
     assert seen(bound=4, mapped_from=4, tries=50) == [4]
 
 
+def test_first_mapping_of_a_large_loop_at_the_bound_ends_the_walk() -> None:
+    assert seen(bound=4, mapped_from=4, tries=50, large=True, built=4) == []
+
+
 def test_iis_between_the_bound_and_the_best_are_halved() -> None:
-    assert seen(bound=6, mapped_from=10, tries=7) == [6, 7, 9, 13, 9, 11, 10]
+    assert seen(bound=6, mapped_from=10, tries=4, built=13) == [6, 9, 11, 10]
 
 
 def test_iis_near_the_bound_are_tried_downwards_with_growing_patience() -> None:
-    walk = FakeWalk(bound=6, mapped_from=9, tries=12)
+    walk = FakeWalk(bound=6, mapped_from=9, tries=10, built=9)
     walk.best()
-    assert walk.seen == [6, 7, 9, 7, 8, 8, 7, 6, 8, 7, 6, 8]
-    assert [effort.patience for effort in walk.efforts[5:]] == [30, 30, 30, 60, 60, 60, 120]
+    assert walk.seen == [6, 7, 8, 8, 7, 6, 8, 7, 6, 8]
+    assert [effort.patience for effort in walk.efforts[3:]] == [30, 30, 30, 60, 60, 60, 120]
 
 
 def test_large_loops_stay_at_the_ii_below_the_best_and_anneal_longer_and_shorter_in_turns() -> None:
-    walk = FakeWalk(bound=6, mapped_from=9, tries=13, large=True)
+    walk = FakeWalk(bound=6, mapped_from=9, tries=11, large=True, built=9)
     walk.best()
-    assert walk.seen == [6, 7, 9, 7, 8, 8, 8, 8, 8, 7, 6, 8, 8]
-    rounds = walk.efforts[5:]
+    assert walk.seen == [6, 7, 8, 8, 8, 8, 8, 7, 6, 8, 8]
+    rounds = walk.efforts[3:]
     assert [effort.annealing for effort in rounds] == [2000, 4000, 4000, 8000, 8000, 8000, 4000, 8000]
     assert [effort.patience for effort in rounds] == [15, 15, 15, 15, 15, 15, 30, 30]
 
 
 def test_best_of_the_walk_is_the_lowest_ii_found() -> None:
-    best: Solution | None = FakeWalk(bound=6, mapped_from=10, tries=20).best()
+    best: Solution | None = FakeWalk(bound=6, mapped_from=10, tries=20, built=12).best()
     assert best is not None
     assert best.ii == 10
 
@@ -135,7 +142,7 @@ def test_best_of_the_walk_is_the_lowest_ii_found() -> None:
 def test_failure_names_each_ii_that_was_tried() -> None:
     walk = FakeWalk(bound=6, mapped_from=99, tries=3)
     assert walk.best() is None
-    assert walk.failure().constraint == "search at II 6, 7, 9"
+    assert walk.failure().constraint == "search at II 6, 24, 48"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ modulo-scheduled arrays, and iterative modulo scheduling (Rau 1994). The idea:
 4. starts differ in order, in random numbers, in how many registers rotate and in which nodes are computed more than
    once; short ones raise the II until one succeeds;
 5. the rest of the budget goes to lower IIs, with more patience from pass to pass;
-6. under a time limit each II gets a slice of it, so that a large loop is mapped at some II first;
+6. what is not mapped at the MII at once gets a first mapping by list starts; a time limit is divided among the IIs;
 7. a large loop of repeated parts is mapped by unit cells first, and this search goes on below the II that they reach.
 
 Cost: a move (placing one node with its edges) is O(edges * window * (tiles * links + registers)). Limits: needs output

@@ -19,6 +19,7 @@ from gridloom import registry
 from gridloom.search.arrays import Float64s, Int64s
 from gridloom.search.budget import SearchClock
 from gridloom.targets.modulo.mappers.initial.placement import initial_places
+from gridloom.targets.modulo.mappers.listed import list_parameters, list_rank, list_registers
 from gridloom.targets.modulo.mappers.mapping import Solution, memory_words
 from gridloom.targets.modulo.mappers.problem import WORD_BYTES, ModuloProblem, RegisterUse
 from gridloom.targets.modulo.mappers.reach.distances import Distances
@@ -102,9 +103,11 @@ class ModuloSearch:
         return self._loops[ii]
 
     def batch(
-        self, ii: int, first: int, effort: Parameters, clock: SearchClock, *, any_wins: bool = False
+        self, ii: int, first: int, effort: Parameters | None, clock: SearchClock, *, any_wins: bool = False
     ) -> tuple[ModuloAttempt | None, ModuloAttempt]:
         """Run a batch of starts from number ``first`` on; (the winner or None, the start that came closest).
+
+        Without an ``effort`` they are list starts, which have their own.
 
         The moves of starts after the winner are not counted, since how many they made depends on the timing. With
         ``any_wins`` the first mapping in time ends the batch, so that nobody waits for a start of a lower number that
@@ -126,7 +129,7 @@ class ModuloSearch:
         loop: ModuloLoop,
         ii: int,
         number: int,
-        effort: Parameters,
+        effort: Parameters | None,
         clock: SearchClock,
         won: Int64s,
         *,
@@ -140,18 +143,23 @@ class ModuloSearch:
 
         if won[0] < number:
             return None
-        seed = np.random.SeedSequence((clock.budget.seed, ii, number))
+        seed = np.random.SeedSequence((clock.budget.seed, ii, number, *(() if effort else (0,))))
         rng = np.random.default_rng(seed)
-        annealed = effort.annealing > 0 and self.annealed(number)
-        registers = self.settled_registers(number) if annealed else self.registers(ii, number)
-        parameters, move_price = _parameters(effort, loop.nodes, rng)
+        annealed = effort is not None and effort.annealing > 0 and self.annealed(number)
+        if effort is None:
+            registers = list_registers(self.problem, number)
+            parameters, move_price = list_parameters(loop.nodes, number, rng), 1.5
+        else:
+            registers = self.settled_registers(number) if annealed else self.registers(ii, number)
+            parameters, move_price = _parameters(effort, loop.nodes, rng)
         fabric = self.problem.fabric(loop, ii, registers, move_price)
         state = empty_state(fabric, loop, self.problem.pool_room)
         report = np.array([0, 1 << 30], dtype=np.int64)
-        rank, first_tile = _rank(loop, rng), self._first_tiles(number)
+        rank = list_rank(loop, number, rng) if effort is None else _rank(loop, rng)
+        first_tile = self._first_tiles(number)
         first_cycle, counted = None, 0
         race = Race(stop=clock.stop, won=won, number=number)
-        if annealed:
+        if effort is not None and annealed:
             parameters = _settled(parameters, effort, rng)
             places = initial_places(
                 self.distances, fabric, loop, registers, rank, first_tile, rng, effort.annealing, race

@@ -3,11 +3,11 @@
 A start of a large loop may take longer than the whole time limit, so that a walk which waits for the end of each start
 is still at the bound when time is up. Here each II gets a slice of the time:
 
-1. the first quarter goes up a ladder of IIs whose steps double (bound, +1, +3, +7, ...) to four times the bound; from
-   twice the bound on, starts are repeated with growing patience until the slice is over, since a mapping is near there;
-2. where that finds nothing, half of what is left goes to twice the highest II, half of the rest to twice that one, and
-   so on; the last of them gets all that is left. A loop with long routes is mapped sooner where there is more room, and
-   short slices at many IIs map none;
+1. a first mapping is built by list starts, within a quarter of the limit; before that a small loop, and after that a
+   large one, gets a slice at the bound;
+2. where list starts find nothing, half of what is left goes to four times the bound, half of the rest to twice that
+   II, and so on; the last of them gets all that is left. A loop with long routes is mapped sooner where there is more
+   room, and short slices at many IIs map none;
 3. the IIs between the bound and the best one are halved, again and again while the best is far from the bound;
 4. the rest goes to each II below the best, the nearest first, with slices that are a part of what is left, and with
    more patience from pass to pass.
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 # Seconds below which a slice would be too short for a start.
 _SHORTEST_LIMIT = 2.0
 
-# Parts of the time limit: of the first slice at the bound, of the first ladder with it, of a step of the halving, and
-# of the shortest slice below the best.
+# Parts of the time limit: of the first slice at the bound, of the first mapping, of a step of the halving, and of the
+# shortest slice below the best.
 _AT_BOUND = 1 / 16
-_LADDER = 1 / 4
+_BUILDING = 1 / 4
 _HALVING = 1 / 16
 _SHORTEST = 1 / 16
 
-# Parts of what is left: of an II above the ladder, of the II next to the best, and of one below that.
+# Parts of what is left: of an II far above the bound, of the II next to the best, and of one below that.
 _AGAIN = 1 / 2
 _NEAREST = 1 / 2
 _BELOW = 1 / 4
@@ -52,7 +52,7 @@ _NEAR = 4
 # Steps of a halving that may fail.
 _MISSES = 2
 
-# The multiple of the bound at which the ladder ends.
+# The multiple of the bound with which the climb begins.
 _HIGHEST = 4
 
 # The part of a slice for the annealing of a start, and about the seconds of a move.
@@ -103,67 +103,59 @@ class TimedWalk(Walk):
     def best(self) -> Solution | None:
         """Walk until the bound is reached or time is up; without a mapping, until all IIs were tried in full."""
         self.spent = {}
-        self._climb()
+        self.cut = False
+        if not self.search.large:
+            self._at_bound()
+        if self.found is None and not self.clock.over():
+            with self.clock.slice(_BUILDING * self._limit) as part:
+                self._construct(part)
+        if self.search.large and self._above_bound:
+            self._at_bound()
+        if self.found is None and not self.clock.over():
+            self._climb()
         if self.found is not None:
             self._improve()
         return self.found
 
     # -- any mapping --------------------------------------------------------------------------------------------------
 
+    def _at_bound(self) -> None:
+        """Try the bound with the usual patience; where the time is short for the graph, it would only be used up."""
+        if not self._hurried:
+            self._spend(self.bound.total, self._annealed(self.effort(0), _FIRST), _AT_BOUND * self._limit)
+
+    @property
+    def _above_bound(self) -> bool:
+        """True while the best II may be lowered and there is time."""
+        return (self.found is None or self.found.ii > self.bound.total) and not self.clock.over()
+
     def _climb(self) -> None:
-        """Try the ladder, then ever higher IIs, until a mapping is found."""
+        """Try ever higher IIs until a mapping is found."""
         turn, top = 0, _HIGHEST * self.bound.total
         while True:
             self.cut = False
-            rungs = self._rungs(top, turn)
-            for k, ii in enumerate(rungs):
-                part = (k + 1) / sum(range(k + 1, len(rungs) + 1))
-                if self._rung(ii, turn, part) or self.clock.over():
-                    return
-            if rungs[-1] >= self._last() and not self.cut and turn >= self.config.passes:
+            ii = min(top, self._last())
+            if self._rung(ii, turn) or self.clock.over():
+                return
+            if ii >= self._last() and not self.cut and turn >= self.config.passes:
                 return
             turn, top = turn + 1, top * 2
             if self._remaining < _TABLES * len(self.search.problem.nodes):
                 return
 
-    def _rungs(self, top: int, turn: int) -> list[int]:
-        """The IIs of a ladder, from the lowest on; after the first turn, or in a hurry, its highest rung alone."""
-        bound, last = self.bound.total, min(top, self._last())
-        if turn or self._hurried:
-            return [last]
-        rungs, step = [], 1
-        while bound + step - 1 < last:
-            rungs.append(bound + step - 1)
-            step *= 2
-        return [*rungs, last]
-
-    def _rung(self, ii: int, turn: int, part: float) -> bool:
-        """Try a rung: the bound with the usual patience, others with many short starts.
+    def _rung(self, ii: int, turn: int) -> bool:
+        """Try an II far above the bound with many short starts.
 
         Where the time is short, the first starts anneal little: at an II with much room that is often enough.
         """
-        seconds = self._rung_seconds(part, turn)
+        left = (1 - _AGAIN) * self._remaining
+        # What would be too little for another II goes to this one: the tables of each take their time.
+        seconds = self._remaining if turn and left < _BUILDING * self._limit else _AGAIN * self._remaining
+        effort = self._short()
         if self._hurried:
-            effort = self._short()
             annealing = int(_QUICKEST * self._annealing(seconds))
             effort = effort._replace(annealing=annealing, patience=max(1, effort.patience // _IMPATIENT))
-            return self._spend(ii, effort, seconds, _BATCHES, hurried=True)
-        if ii == self.bound.total:
-            return self._spend(ii, self._annealed(self.effort(turn), _FIRST), seconds)
-        return self._spend(ii, self._short(), seconds, _BATCHES)
-
-    def _rung_seconds(self, part: float, turn: int) -> float:
-        """The slice of a rung: the bound has its own, another takes a part of what the ladder has left.
-
-        Parts grow along the ladder, so that enough time is left for the rungs where a mapping is near.
-        """
-        if turn:
-            # What would be too little for another II goes to this one: the tables of each take their time.
-            left = (1 - _AGAIN) * self._remaining
-            return self._remaining if left < _LADDER * self._limit else part * _AGAIN * self._remaining
-        if not self.spent and part < 1:
-            return _AT_BOUND * self._limit
-        return part * max(0.0, self._remaining - (1 - _LADDER) * self._limit)
+        return self._spend(ii, effort, seconds, _BATCHES, hurried=self._hurried)
 
     @property
     def _hurried(self) -> bool:
@@ -175,7 +167,7 @@ class TimedWalk(Walk):
     def _improve(self) -> None:
         """Pass after pass below the best II, with more patience from pass to pass: by halves while it is far off."""
         turn = 0
-        while self.found is not None and self.found.ii > self.bound.total and not self.clock.over():
+        while self.found is not None and self._above_bound:
             before = self.found.ii
             if before - self.bound.total > _NEAR or not turn:
                 self._halve(before, turn)
@@ -276,7 +268,7 @@ class TimedWalk(Walk):
             f"II {ii}: {self.batches[ii]} {'batch' if self.batches[ii] == 1 else 'batches'} of starts, {seconds:.2f} s"
             for ii, seconds in sorted(self.spent.items())
         ]
-        return {"tried": tried}
+        return {**super().record(), "tried": tried}
 
     def span(self) -> str:
         """The IIs that were tried, one by one."""

@@ -1,4 +1,9 @@
-"""The walk of ``modulo`` over IIs: upwards from the bound until a mapping is found, then below it."""
+"""The walk of ``modulo`` over IIs: a first mapping is built, then IIs are tried upwards from the bound, then below.
+
+The first mapping is that of a list start (:mod:`gridloom.targets.modulo.mappers.listed`) at twice the bound; where that
+fails, the II grows by half. From a mapping on, IIs halfway to the bound are tried the same way while they succeed. A
+small loop, which is as a rule mapped at its bound at once, gets a batch of starts there first.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +41,50 @@ class Walk:
         self.batches: dict[int, int] = {}
         self.closest: ModuloAttempt | None = None
         self.found: Solution | None = None
+        #: IIs of the mappings that list starts have built.
+        self.constructed: list[int] = []
 
     def best(self) -> Solution | None:
         """The solution with the lowest II found before the MII was reached or the budget was used up; None: none."""
+        large = len(self.search.problem.nodes) >= LARGE
+        if large:
+            self._construct(self.clock)
         for ii in self._upwards():
+            if self.found is not None and ii >= self.found.ii:
+                break
             if self._try(ii, self.effort(0), self.clock) or self.clock.over():
                 break
+            if not large and ii == self.bound.total:
+                self._construct(self.clock)
         if self.config.ii is None:
             self._below()
         else:
             self._insist(self.config.ii)
         return self.found
+
+    def _construct(self, clock: SearchClock) -> None:
+        """Build a first mapping by list starts, and go halfway to the bound while that succeeds.
+
+        Nothing is built where an II is asked for, or where clocks count, whose walk begins at the bound.
+        """
+        if self.config.ii is not None or self.search.counts_clocks(self.config):
+            return
+        last, ii = self._last(), min(2 * self.bound.total, self._last())
+        while not clock.over():
+            won, closest = self.search.batch(ii, 0, None, clock)
+            if self.closest is None or closest.overuse <= self.closest.overuse:
+                self.closest = closest
+            if won is not None:
+                self.found = won.solution
+                self.constructed.append(ii)
+            clock.report(f"II {ii}", "" if self.found is None else f"II {self.found.ii}")
+            if self.found is None:
+                following = min(last, max(ii + 1, ii + ii // 2))
+            else:
+                following = ii if won is None else (self.bound.total + ii) // 2
+            if following == ii:
+                return
+            ii = following
 
     def _upwards(self) -> Iterator[int]:
         """The IIs of the first walk: the one asked for, or those from the bound up to where a serial schedule fits.
@@ -141,7 +179,7 @@ class Walk:
 
     def record(self) -> dict[str, Any]:
         """What the provenance says beside what every mapper writes."""
-        return {}
+        return {"constructed": self.constructed} if self.constructed else {}
 
     def span(self) -> str:
         """The IIs that were tried, in words."""
