@@ -173,13 +173,15 @@ def fit_levels(samples: dict[tuple[float, ...], float]) -> tuple[list[float], fl
 def run_on_core(asked: Row) -> Row:
     """Return the cycles of a function on a RISC-V core with an array, and of the core alone, from simulated RTL."""
     from gridloom.errors import GridloomError
+    from gridloom.flow.system.answer import answer_record
     from gridloom.flow.system.compile import compile_for_system
-    from gridloom.flow.system.run import record, run_function_on_system
+    from gridloom.flow.system.run import run_function_on_system
 
     name, random = asked["function"], np.random.default_rng(asked["seed"])
     try:
-        compiled = compile_for_system(REPOSITORY / "examples" / "functions" / f"{name}.c", NAMES.get(name, name),
-                                      asked["arch"], effort=asked["effort"], seed=asked["seed"])  # fmt: skip
+        path = REPOSITORY / "examples" / "functions" / f"{name}.c"
+        compiled = compile_for_system(f"{path}:{NAMES.get(name, name)}", asked["arch"], effort=asked["effort"],
+                                      seed=asked["seed"])  # fmt: skip
         given = {}
         for parameter in compiled.signature.parameters:
             value = ON_CORE[name][parameter.name]
@@ -187,7 +189,7 @@ def run_on_core(asked: Row) -> Row:
                 count, low, high = value
                 value = random.integers(low, high + 1, count).astype(parameter.type.dtype)
             given[parameter.name] = value
-        found = record(run_function_on_system(compiled, given))
+        found = answer_record(run_function_on_system(compiled, given))
     except GridloomError as error:
         return {"status": "failed", "reason": str(error)}
     kept = ("equal", "cycles", "array", "transfer", "configuration", "host", "speedup", "speedup_without_transfers")

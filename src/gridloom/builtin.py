@@ -165,9 +165,9 @@ TARGET: Final = Target(
         "morpher": Reader("gridloom.compiler.graphs.morpher:read", "graphs of Morpher: *.xml", endings=(".xml",)),
         "c": Reader(
             "gridloom.compiler.c:read",
-            "a loop of a C file: *.c, or FILE.c:FUNCTION,key=value,...",
+            "a loop of a C or C++ file: *.c, or FILE.c:FUNCTION,key=value,...",
             "c",
-            endings=(".c",),
+            endings=(".c", ".cpp", ".cc", ".cxx"),
         ),
         "mlir": Reader(
             "gridloom.compiler.c:read",

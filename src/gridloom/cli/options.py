@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -26,6 +26,8 @@ from gridloom.cli.progress import be_quiet
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
+    from gridloom.compiler.ir.c_source import SourceOptions
+    from gridloom.compiler.loops.source_name import SourceName
     from gridloom.run import ExecutorSpec, Store
 
 # -- data of a function ------------------------------------------------------------------------------------------------
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 Numbers = Annotated[
     list[str] | None,
     typer.Option("--args", metavar="NAME=NUMBER", help="A number for a parameter; several with commas or again."),
+]
+OnlyFunctions = Annotated[
+    list[str] | None,
+    typer.Option("--function", metavar="NAMES", help="Launch loops of these functions only; several with commas."),
 ]
 DataFiles = Annotated[
     list[str] | None,
@@ -270,6 +276,17 @@ AssumeRange = Annotated[
     ),
 ]
 
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="For C files: define a macro; may be repeated."),
+]
+IncludeFolders = Annotated[
+    list[Path] | None,
+    typer.Option("-I", "--include", metavar="DIR", help="For C files: a folder of headers; may be repeated."),
+]
+Standard = Annotated[
+    str, typer.Option("-std", "--std", metavar="STANDARD", help="For C files: the language, such as c99 or gnu89.")
+]
 
 # -- records of options -----------------------------------------------------------------------------------------------
 
@@ -319,6 +336,41 @@ class LoopOptions:
         given = {**vars(self), "sizes": self.size or (), "ranges": ranges or ()}
         given.pop("size")
         return with_options(source, **given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompilerOptions:
+    """How C files are compiled."""
+
+    define: Defines = None
+    include: IncludeFolders = None
+    std: Standard = ""
+
+    @property
+    def options(self) -> SourceOptions:
+        """The options as every front end takes them."""
+        from gridloom.compiler.ir.c_source import SourceOptions
+
+        return SourceOptions(
+            defines=tuple(self.define or ()), folders=tuple(self.include or ()), standard=self.std.removeprefix("=")
+        )
+
+    def apply(self, source: str) -> str | SourceName:
+        """The SOURCE that a text and these options stand for. OptionError for a source that is not C."""
+        from gridloom.compiler.ir.c_source import PLAIN
+        from gridloom.compiler.loops.source_name import split
+
+        if self.options == PLAIN:
+            return source
+        name = split(source)
+        if name.ending != ".c":
+            raise OptionError(f"{source} takes none of -D, -I and -std; they are for C files")
+        return replace(name, options=self.options)
+
+
+def split_names(texts: list[str]) -> list[str]:
+    """The names of an option that may be repeated and takes several with commas."""
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
 def flatten_records(function: Callable[..., int]) -> Callable[..., int]:

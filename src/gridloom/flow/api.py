@@ -125,9 +125,13 @@ def map(
 
 
 def compile(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     arch: ArchLike,
     *,
+    only: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    folders: Sequence[str | Path] = (),
+    standard: str = "",
     mapper: str = "auto",
     seed: int = 0,
     time_limit: float | None = None,
@@ -139,7 +143,9 @@ def compile(
     Raises a GridloomError for bad input; a loop that the array cannot take stays on the host, with the reason in
     ``compiled.loops``. Costs one search per loop.
 
-    source: ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``
+    source: ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``; ``FILE.c`` or several files for a program with a ``main``
+    only: the functions whose loops are mapped; all that the function reaches without it
+    defines, folders, standard: what ``-D``, ``-I`` and ``-std`` say to a compiler
     arch: an Arch, an ARCH string (``torus:4x4``), a YAML file, or a dictionary with ``family`` and its parameters
     mapper: the mapper's name; ``auto`` takes the one that suits the array
     seed: the random seed; the same seed and effort give the same mappings
@@ -147,9 +153,19 @@ def compile(
     effort: moves of each search (or the mapper's own unit of work)
     told: is called with one line about each loop
     """
+    from gridloom.compiler.ir.c_source import SourceOptions
     from gridloom.flow.functions.compile import compile_function
+    from gridloom.flow.functions.mlir import mlir_source
+    from gridloom.flow.functions.naming import name_function
 
-    return compile_function(source, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told)
+    texts = [source] if isinstance(source, str | Path) else list(source)
+    named: Any = texts[0]
+    if mlir_source(texts[0]) is None:
+        options = SourceOptions(
+            defines=tuple(defines), folders=tuple(Path(folder) for folder in folders), standard=standard
+        )
+        named = name_function(texts, options, only)
+    return compile_function(named, arch, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort, told=told)
 
 
 def load(source: Source) -> Dfg:

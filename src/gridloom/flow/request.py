@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gridloom.compiler.ir.c_source import PLAIN
 from gridloom.errors import OptionError
 from gridloom.limits import check_numbers
 
@@ -93,6 +94,7 @@ def write_command(asked: Mapping[str, Any]) -> str:
     if asked.get("cpu_time"):
         asked = {**asked, "time_limit": None, "cpu_limit": asked["time_limit"]}
     words = ["gridloom", "map", str(asked["source"]), "--arch", str(asked["arch"])]
+    words += shlex.split(getattr(asked["source"], "options", PLAIN).text)
     settings = [f"{key}={value}" for key, value in (asked.get("settings") or {}).items()]
     for name in _GUIDES:
         for value in settings if name == "set" else [asked.get(name)]:

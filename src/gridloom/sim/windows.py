@@ -45,7 +45,7 @@ def run_on_memory(
     Needs a window for each array of the graph and a value for each live-in. A load outside its window yields poison,
     which no right value equals; a store outside does nothing. The cost of a cycle is that of the slot's code.
     """
-    placed = _placed(compiled, windows, len(memory))
+    placed = place_arrays(compiled, windows, len(memory))
     running = Execution(placed, stimulus)
     running.memory[compiled.words : compiled.words + len(memory)] = memory
     running.advance(running.last)
@@ -54,7 +54,7 @@ def run_on_memory(
     return WindowRun(liveouts=outcome.observation.liveouts, memory=left, cycles=outcome.cycles, trap=outcome.trap)
 
 
-def _placed(compiled: SlotCode, windows: Mapping[str, ArrayWindow], words: int) -> SlotCode:
+def place_arrays(compiled: SlotCode, windows: Mapping[str, ArrayWindow], words: int) -> SlotCode:
     """The code with its accesses moved to the windows, which lie behind the memory that it has itself."""
     issues = compiled.issues.copy()
     dfg = compiled.configuration.dfg

@@ -125,7 +125,7 @@ def test_what_several_launches_share_is_loaded_and_stored_once(tmp_path: Path):
 def test_the_largest_number_that_can_be_mapped_is_taken(tmp_path: Path):
     path = tmp_path / "nest.c"
     path.write_text(FILTER)
-    compiled = compile_for_system(path, "f", "mesh:4x4", effort=4000, seed=1)
+    compiled = compile_for_system(f"{path}:f", "mesh:4x4", effort=4000, seed=1)
     mapped = [loop for loop in compiled.loops if loop.mapping is not None]
     assert [loop.plan.loop.header for loop in mapped] == [f"{INNER}0"]
     assert sum(node.op == "mul" for node in mapped[0].mapping.dfg.nodes) == 4

@@ -14,7 +14,6 @@ from gridloom.compiler.ir.writer import write_module
 from gridloom.errors import OptionError
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.system.build import array_sources, launchable, link_program, main_text
-from gridloom.flow.system.command import compile_function
 from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.host_access import host_access
 from gridloom.flow.system.plan import plan_launches
@@ -39,7 +38,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compiled(source: Path):
-    return compile_function(f"{source}:total", "torus:2x2", seed=1, effort=2000)
+    return compile_for_system(f"{source}:total", "torus:2x2", seed=1, effort=2000)
 
 
 def test_ir_loses_what_it_promised(source: Path):
@@ -96,30 +95,30 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_short_inner_loop_is_unrolled_where_the_array_can_take_the_result(short: Path):
-    compiled = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
+    compiled = compile_for_system(f"{short}:weigh", "mesh:4x4", seed=1, effort=5000)
     assert compiled.program.unrolled
     assert [loop.plan.loop.children for loop in compiled.loops] == [[]]
     assert compiled.loops[0].mapping is not None
 
 
 def test_a_short_inner_loop_stays_where_the_array_is_too_small_for_the_result(short: Path):
-    compiled = compile_for_system(short, "weigh", "mesh:2x2", seed=1, effort=2000)
+    compiled = compile_for_system(f"{short}:weigh", "mesh:2x2", seed=1, effort=2000)
     assert not compiled.program.unrolled
     assert sum(loop.mapping is not None for loop in compiled.loops) == 1
 
 
 def test_unrolling_can_be_said(short: Path):
-    assert not compile_for_system(short, "weigh", "mesh:2x2", unroll="none", seed=1, effort=2000).program.unrolled
-    assert compile_for_system(short, "weigh", "mesh:2x2", unroll="short", seed=1, effort=2000).program.unrolled
+    assert not compile_for_system(f"{short}:weigh", "mesh:2x2", unroll="none", seed=1, effort=2000).program.unrolled
+    assert compile_for_system(f"{short}:weigh", "mesh:2x2", unroll="short", seed=1, effort=2000).program.unrolled
     with pytest.raises(OptionError, match=r"^unroll: expected auto, short, none, found 'all'$"):
-        compile_for_system(short, "weigh", "mesh:2x2", unroll="all")
+        compile_for_system(f"{short}:weigh", "mesh:2x2", unroll="all")
 
 
 def test_the_core_waits_for_a_launch_only_where_it_needs_its_end(compiled, short: Path, source: Path):
     """`total` returns a sum and reads y; `weigh` leaves all to the array, so that the core goes on."""
     awaited = array_sources(launchable(plan_launches(compiled, None)), "")
     assert "gl_idle()" in awaited.c_files["loops.c"].split("gl_go();")[1]
-    other = compile_for_system(short, "weigh", "mesh:4x4", seed=1, effort=5000)
+    other = compile_for_system(f"{short}:weigh", "mesh:4x4", seed=1, effort=5000)
     free = array_sources(launchable(plan_launches(other, None)), "")
     assert "gl_idle()" not in free.c_files["loops.c"].split("gl_go();")[1]
 
@@ -139,16 +138,15 @@ def test_a_copy_touches_what_it_copies(tmp_path: Path):
     assert not access.reads_of(c) and not access.writes_of(c)
 
 
-def test_a_file_without_main_needs_a_function(source: Path):
-    with pytest.raises(OptionError, match=r"has no main; write .*total\.c:FUNCTION"):
-        compile_function(str(source), "torus:2x2")
+def test_a_file_with_one_function_needs_no_name(source: Path):
+    assert compile_for_system(str(source), "torus:2x2", seed=1, effort=500).name == "total"
 
 
-def test_an_inlined_function_is_asked_for(tmp_path: Path):
-    path = tmp_path / "app.c"
-    path.write_text("static int f(int x) { return x + 1; }\nint main(void) { return f(2); }\n")
-    with pytest.raises(OptionError, match="clang inlines small functions, so write __attribute__"):
-        compile_function(str(path), "torus:2x2")
+def test_a_file_without_main_needs_a_function(tmp_path: Path):
+    path = tmp_path / "two.c"
+    path.write_text("int f(int x) { return x + 1; }\nint g(int x) { return x - 1; }\n")
+    with pytest.raises(OptionError, match=r"two\.c has no main and these functions: f, g; write .*two\.c:FUNCTION"):
+        compile_for_system(str(path), "torus:2x2")
 
 
 #: The second loop needs an element of what the first one leaves, which the core has read in an earlier round.
@@ -165,7 +163,7 @@ void rounds(const int *restrict x, int *restrict y, int *restrict z, int n) {
 def test_the_core_sees_what_launches_left_before_it_loads_a_live_in(tmp_path: Path):
     path = tmp_path / "rounds.c"
     path.write_text(ROUNDS)
-    compiled = compile_for_system(path, "rounds", "mesh:4x4", unroll="none", seed=1, effort=2000)
+    compiled = compile_for_system(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=2000)
     plan = launchable(plan_launches(compiled, None, always=True))
     block = array_sources(plan, "").ir.split("\ngl.pre.1:")[1].split("\n\n")[0]
     assert block.index("call void @gl_sync()") < block.index(" = load ") < block.index("@gl_loop_1(")
@@ -184,7 +182,7 @@ void strides(const int *restrict x, int *restrict y, int n, int s) {
   for (int i = 0; i < n; i++) y[2 * i] = x[i] + 1;
 }
 """)
-    compiled = compile_for_system(path, "strides", "mesh:4x4", seed=1, effort=2000)
+    compiled = compile_for_system(f"{path}:strides", "mesh:4x4", seed=1, effort=2000)
     sources = array_sources(launchable(plan_launches(compiled, None, always=True)), "")
     assert "int gl_loop_0(uint32_t n, uint32_t a0, uint32_t a1) {" in sources.c_files["loops.c"]
     assert "const uint32_t t0 = 4;" in sources.c_files["loops.c"]

@@ -11,7 +11,8 @@ import pytest
 
 from gridloom.flow.functions.data import read_arguments
 from gridloom.flow.system.build import Sources, array_sources, launchable, link_program, main_text
-from gridloom.flow.system.command import compile_function, run_function
+from gridloom.flow.system.command import run_function
+from gridloom.flow.system.compile import compile_for_system
 from gridloom.flow.system.plan import plan_launches
 from gridloom.flow.system.run import _differences, ending
 from gridloom.hardware.system.soc import Faults, run_soc, soc_program
@@ -48,7 +49,7 @@ def _tools() -> None:
 def compiled(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("system") / "scale.c"
     path.write_text(FUNCTION)
-    return compile_function(f"{path}:scale", "torus:2x2", seed=1, effort=2000)
+    return compile_for_system(f"{path}:scale", "torus:2x2", seed=1, effort=2000)
 
 
 def run(compiled):
@@ -57,7 +58,7 @@ def run(compiled):
 
 def test_a_program_with_its_own_main_prints_what_native_code_prints():
     result, _ = run_function(
-        compile_function(str(EXAMPLE), "torus:2x2", seed=1, effort=5000),
+        compile_for_system(str(EXAMPLE), "torus:2x2", seed=1, effort=5000),
         {},
         seed=None,
         always=False,
@@ -133,7 +134,7 @@ def test_a_reset_in_the_middle_is_named(program):
 def test_streams_of_an_array_without_memory(tmp_path: Path):
     path = tmp_path / "streams.c"
     path.write_text(FUNCTION)
-    compiled = compile_function(f"{path}:scale", "mesh:3x3", seed=1, effort=5000)
+    compiled = compile_for_system(f"{path}:scale", "mesh:3x3", seed=1, effort=5000)
     result = run(compiled)
     assert result.differences == () and result.streams and result.busy >= 900
 
@@ -141,7 +142,7 @@ def test_streams_of_an_array_without_memory(tmp_path: Path):
 def test_the_core_reads_no_stale_line_before_a_launch(tmp_path: Path):
     path = tmp_path / "rounds.c"
     path.write_text(ROUNDS)
-    compiled = compile_function(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
+    compiled = compile_for_system(f"{path}:rounds", "mesh:4x4", unroll="none", seed=1, effort=5000)
     arguments = read_arguments(compiled.signature, {"n": 400}, 3)
     plan = launchable(plan_launches(compiled, arguments, always=True))
     sources = array_sources(plan, main_text(compiled, arguments))

@@ -85,7 +85,7 @@ def test_a_loop_that_does_more_stays(tmp_path: Path, source: str):
 def test_an_array_with_streams_has_the_search(tmp_path: Path):
     path = tmp_path / "search.c"
     path.write_text(ABOVE)
-    compiled = compile_for_system(path, "f", "mesh:4x4", effort=4000, seed=1)
+    compiled = compile_for_system(f"{path}:f", "mesh:4x4", effort=4000, seed=1)
     (loop,) = [loop for loop in compiled.loops if loop.mapping is not None]
     assert loop.plan.loop.header == f"{SCAN}0" and loop.ii == 1
     assert {other.plan.reason for other in compiled.loops if other is not loop} == {SEARCHED}

@@ -11,24 +11,44 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
+from gridloom.cli.options import (
+    AsJson,
+    CompilerOptions,
+    DataFiles,
+    Effort,
+    Mapper,
+    Numbers,
+    OnlyFunctions,
+    Quiet,
+    RandomSeed,
+    Seed,
+    TimeLimit,
+    split_names,
+)
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import display, note
-from gridloom.errors import GridloomError, OptionError, SourceError
+from gridloom.errors import GridloomError, MappingError, MissingExtra, OptionError, SimulationError, SourceError
 from gridloom.limits import TimeUp
 from gridloom.text_file import is_dir
 
 if TYPE_CHECKING:
+    from gridloom.compiler.ir.c_source import SourceOptions
     from gridloom.flow.functions.compile import Compiled
     from gridloom.flow.functions.run import FunctionRun
+    from gridloom.flow.system.run import SystemRun
 
 
 def compile_source(
     *,
     source: Annotated[
-        str,
-        typer.Argument(metavar="FUNCTION", help="FILE.c:FUNCTION, FILE.mlir:FUNCTION, or a file that -o wrote before."),
+        list[str],
+        typer.Argument(
+            metavar="FUNCTION|FILE...",
+            help="FILE.c:FUNCTION, FILE.mlir:FUNCTION, the files of a program, or a file that -o wrote before.",
+        ),
     ],
+    only: OnlyFunctions = None,
+    compiling: CompilerOptions = CompilerOptions(),
     arch: Annotated[
         str | None,
         typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4) or a YAML file."),
@@ -59,6 +79,10 @@ def compile_source(
             help="Compare with the function compiled for this machine, confined; or with its IR, interpreted.",
         ),
     ] = True,
+    predict: Annotated[
+        bool,
+        typer.Option("--predict/--no-predict", help="Predict the cycles of a RISC-V core with and without the array."),
+    ] = True,
     mapper: Mapper = "auto",
     seed: Seed = 0,
     time_limit: TimeLimit = None,
@@ -81,23 +105,31 @@ def compile_source(
     Without --args, --data and --random the function is mapped and not run. --effort and --time-limit hold for the
     search of each loop. The exit status is 1 when the values differ from those of the compiled code.
     """
+    from gridloom.cli.clock import array_clock
     from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text, sizes_text
     from gridloom.flow.functions.files import dumps
     from gridloom.flow.functions.inputs import read_given
     from gridloom.flow.functions.launching.timeline import check_trace, timeline_text
+    from gridloom.flow.system.answer import answer_record, answer_text
 
     check_writable([("--output", output), ("--trace", trace)])
     check_trace(trace)
     _check_folder(out)
-    compiled = _compiled(source, arch, saved, mapper=mapper, seed=seed, time_limit=time_limit, effort=effort)
+    search = {"mapper": mapper, "seed": seed, "time_limit": time_limit, "effort": effort}
+    compiled = _compiled(source, arch, saved, compiling.options, split_names(only or []), **search)
     given = read_given(compiled.signature, numbers or [], data or [])
-    wanted = bool(given) or random is not None or not compiled.signature.parameters
+    whole = compiled.asked is not None and compiled.asked[0].is_program
+    wanted = whole or bool(given) or random is not None or not compiled.signature.parameters
     run: FunctionRun | None = None
+    answer: SystemRun | str | None = None
     late: GridloomError | None = None
     if wanted:
         traced = trace is not None
         try:
-            run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
+            if not whole:
+                run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
+            if predict and compiled.asked is not None:
+                answer = _predicted(compiled, random, always, given)
         except (SourceError, TimeUp) as error:
             late = error
     texts = {} if output is None else {output: dumps(compiled)}
@@ -107,31 +139,54 @@ def compile_source(
     if run is not None and out is not None:
         _write_arrays(out, run)
     if as_json:
-        print(json.dumps({**compiled_record(compiled), "run": None if run is None else run_record(run)}))
+        mhz = None if answer is None else array_clock(compiled.arch)
+        told = {"reason": answer} if isinstance(answer, str) else answer and answer_record(answer, mhz)
+        ran = None if run is None else run_record(run)
+        print(json.dumps({**compiled_record(compiled), "run": ran, "system": told}))
     else:
         parts = [compiled_text(compiled), *([sizes_text(compiled)] if sizes else [])]
-        print("\n".join(parts if run is None else [*parts, run_text(run)]))
+        parts += [] if run is None else [run_text(run)]
+        if answer is not None:
+            parts.append(answer if isinstance(answer, str) else answer_text(answer, array_clock(compiled.arch)))
+        print("\n".join(parts))
     if late is not None:
         # The mapping took its time and is legal: it is kept and printed before it is said why there is no run.
         raise late
     return int(run is not None and bool(run.native.differences))
 
 
-def _compiled(source: str, arch: str | None, saved: Path | None, **options: Any) -> Compiled:
+def _compiled(
+    texts: list[str], arch: str | None, saved: Path | None, options: SourceOptions, only: list[str], **search: Any
+) -> Compiled:
     """The function, compiled or loaded from a file."""
+    from gridloom.compiler.ir.c_source import CSource, CUnit
     from gridloom.flow.functions.compile import compile_function
     from gridloom.flow.functions.files import is_function_file, load
+    from gridloom.flow.functions.mlir import mlir_source
+    from gridloom.flow.functions.naming import name_function
 
-    if is_function_file(Path(source)):
+    if is_function_file(Path(texts[0])):
         if arch is not None:
-            raise OptionError(f"{source} has an array already; leave out --arch", where="--arch")
-        return load(Path(source), saved)
+            raise OptionError(f"{texts[0]} has an array already; leave out --arch", where="--arch")
+        return load(Path(texts[0]), None if saved is None else CSource(units=(CUnit(path=saved, options=options),)))
     if saved is not None:
         raise OptionError("is for a file that -o wrote; leave it out", where="--source")
     if arch is None:
         raise OptionError("name the array to compile for: --arch torus:4x4")
+    is_mlir = len(texts) == 1 and mlir_source(texts[0]) is not None
     with display(None) as shown:
-        return compile_function(source, arch, **options, progress=shown.search)
+        named = texts[0] if is_mlir else name_function(texts, options, only)
+        return compile_function(named, arch, **search, progress=shown.search)
+
+
+def _predicted(compiled: Compiled, seed: int | None, always: bool, given: dict[str, Any]) -> SystemRun | str:
+    """What a system would take, or why none is predicted."""
+    try:
+        return compiled.predict(seed=seed, always=always, **given)
+    except MissingExtra as error:
+        return f"not predicted for a RISC-V core: {error.message}"
+    except (MappingError, SimulationError, SourceError) as error:
+        return f"does not pay off on a RISC-V core: {error.message}"
 
 
 def _check_folder(folder: Path | None) -> None:

@@ -17,6 +17,7 @@ from gridloom.cli.options import (
     Arch,
     AsJson,
     AssumeRange,
+    CompilerOptions,
     CpuLimit,
     DeviceName,
     Effort,
@@ -37,6 +38,7 @@ from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import display, first_interrupt_asks
 
 if TYPE_CHECKING:
+    from gridloom.compiler.loops.source_name import SourceName
     from gridloom.flow import Request, Result
     from gridloom.flow.why.explanation import Explanation
     from gridloom.mapping.model import Mapping
@@ -74,7 +76,7 @@ class SearchOptions:
         bool, typer.Option("--split-lanes", help="Split the iterations of one loop over the SIMD lanes of the array.")
     ] = False
 
-    def request(self, source: str, arch: str) -> Request:
+    def request(self, source: str | SourceName, arch: str) -> Request:
         """The request for a mapping with these options."""
         from gridloom.flow import Request
         from gridloom.flow.options import parse_settings
@@ -111,6 +113,7 @@ def map_source(
     files: MapFiles,
     as_json: AsJson = False,
     loops: LoopOptions,
+    compiling: CompilerOptions,
     assume_range: AssumeRange = None,
     training: Annotated[
         bool, typer.Option("--training", help="For built-in networks: map the backward pass, too.")
@@ -136,7 +139,7 @@ def map_source(
     if files.spokes is not None:
         check_spokes(arch)
     source = with_training(source) if training else source
-    request = search.request(loops.apply(source, assume_range), arch)
+    request = search.request(compiling.apply(loops.apply(source, assume_range)), arch)
     result, why = _search(request)
     write_and_tell(_texts(result, request, files, why))
     if files.store is not None and request.ii is None and len(result.sections) < 2:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridloom.cli.completion import offer_names, offer_sources
-from gridloom.cli.options import LoopOptions, Quiet, Svg
+from gridloom.cli.options import CompilerOptions, LoopOptions, Quiet, Svg
 from gridloom.cli.outputs import check_writable, write_and_tell
 from gridloom.cli.progress import note
 from gridloom.errors import OptionError
 
 if TYPE_CHECKING:
     from gridloom.archs.model import Arch
+    from gridloom.compiler.ir.c_source import SourceOptions
     from gridloom.dfg.model import Dfg
     from gridloom.mapping.model import Mapping
 
@@ -54,6 +55,7 @@ def show(
         bool, typer.Option("--yaml", help="Print an array, or that of a mapping, as a description by tile.")
     ] = False,
     loops: LoopOptions = LoopOptions(),
+    compiling: CompilerOptions = CompilerOptions(),
     quiet: Quiet = False,
 ) -> int:
     """Draw a mapping, an array or a graph in the terminal, or into a file with --svg.
@@ -63,19 +65,21 @@ def show(
     """
     from gridloom.compiler.loops.spec import is_loop, is_part
     from gridloom.flow.files import load_any
+    from gridloom.flow.inputs import read_source
     from gridloom.limits import READING_SECONDS, deadline
 
     check_writable([("--svg", svg)])
     if arch is not None:
         return _show_bits(Path(what), arch, svg)
     what = loops.apply(what)
+    named = compiling.apply(what)
     if is_loop(what) and not is_part(what) and svg is None:
         with deadline(READING_SECONDS, "listing the loops"):
-            return _list_loops(Path(what), as_json)
+            return _list_loops(Path(what), as_json, compiling.options)
     if as_json:
         raise OptionError("only the loops of a C or Python file are listed; leave it out", where="--json")
     with deadline(READING_SECONDS, "reading the source"):
-        shown = load_any(what)
+        shown = load_any(what) if isinstance(named, str) else read_source(named)
     if as_yaml:
         return _print_description(shown, svg)
     if svg is None:
@@ -102,7 +106,7 @@ def _print_description(shown: Mapping | Arch | Dfg, svg: Path | None) -> int:
     return 0
 
 
-def _list_loops(path: Path, as_json: bool) -> int:
+def _list_loops(path: Path, as_json: bool, options: SourceOptions) -> int:
     """Print the loops of a C file, the kernels or the networks of a Python file; a file without any is no error."""
     import json
 
@@ -116,7 +120,7 @@ def _list_loops(path: Path, as_json: bool) -> int:
             return 0
         print("\n".join(line for row in networks for line in row.lines()) if networks else f"{path} has no networks")
         return 0
-    rows = list_loops(path)
+    rows = list_loops(path, options)
     if as_json:
         print(json.dumps({"file": str(path), "loops": [row.to_dict() for row in rows]}))
         return 0

@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from gridloom.cli.options import AsJson, DataFiles, Effort, Mapper, Numbers, Quiet, RandomSeed, Seed, TimeLimit
+from gridloom.cli.options import (
+    AsJson,
+    CompilerOptions,
+    DataFiles,
+    Effort,
+    Mapper,
+    Numbers,
+    OnlyFunctions,
+    Quiet,
+    RandomSeed,
+    Seed,
+    TimeLimit,
+    split_names,
+)
 from gridloom.cli.progress import display, note
 from gridloom.errors import OptionError
 
@@ -16,11 +29,14 @@ from gridloom.errors import OptionError
 def system(
     *,
     source: Annotated[
-        str, typer.Argument(metavar="PROGRAM", help="FILE.c with a main, or FILE.c:FUNCTION for a function of it.")
+        list[str],
+        typer.Argument(metavar="PROGRAM|FILE...", help="The C files of a program, or FILE.c:FUNCTION for a function."),
     ],
     arch: Annotated[
         str, typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4).")
     ],
+    only: OnlyFunctions = None,
+    compiling: CompilerOptions = CompilerOptions(),
     run: Annotated[
         bool, typer.Option("--run", help="Simulate core and array, and the core alone, and print the cycles.")
     ] = False,
@@ -53,15 +69,18 @@ def system(
     A file with a main runs as it is. A function without one is called with --args, --data and --random. The exit status
     is 1 when what the program prints differs from native code.
     """
+    from gridloom.cli.clock import array_clock
     from gridloom.flow.functions.inputs import read_given
-    from gridloom.flow.system.command import compile_function, run_function
-    from gridloom.flow.system.run import record, table
+    from gridloom.flow.functions.naming import name_function
+    from gridloom.flow.system.answer import answer_record, answer_text
+    from gridloom.flow.system.command import run_function
+    from gridloom.flow.system.compile import compile_for_system
 
     if not run and output is None:
         raise OptionError("say what to do: --run simulates the system, -o DIR writes its files")
     with display(None) as shown:
-        compiled = compile_function(
-            source,
+        compiled = compile_for_system(
+            name_function(source, compiling.options, split_names(only or [])),
             arch,
             unroll=unroll,
             mapper=mapper,
@@ -79,5 +98,6 @@ def system(
         note(f"wrote {len(files)} files to {output}")
     if result is None:
         return 0
-    print(json.dumps(record(result)) if as_json else table(result))
+    mhz = array_clock(compiled.arch)
+    print(json.dumps(answer_record(result, mhz)) if as_json else answer_text(result, mhz))
     return int(bool(result.differences))

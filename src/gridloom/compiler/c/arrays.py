@@ -307,7 +307,11 @@ def initial_bytes(base: Global, layout: DataLayout) -> bytes | None:
     Integers, singles, strings and nested arrays and structs of them are read, with the padding that the layout gives
     them.
     """
-    image = bytearray(layout.size(base.contents_type))
+    try:
+        image = bytearray(layout.size(base.contents_type))
+    except SourceError:
+        # A struct that only its own file describes.
+        return None
     scalars = layout.scalars(base.contents_type)
     text = base.initializer
     if text.startswith("zeroinitializer"):

@@ -19,6 +19,7 @@ from gridloom.compiler.c.nest.interchange import interchange_nest
 from gridloom.compiler.c.region import LoopRegion, flatten_nest, single
 from gridloom.compiler.c.source.loop_text import GONE, find_vanished_loops
 from gridloom.compiler.c.translate import translate
+from gridloom.compiler.ir.c_source import PLAIN, CSource, CUnit, SourceOptions, is_c
 from gridloom.compiler.ir.ir import IrModule
 from gridloom.compiler.ir.reader import module_of
 from gridloom.compiler.loops.source_name import SourceName
@@ -61,6 +62,8 @@ class COptions:
     interchange: bool = False
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
+    #: How the file is compiled.
+    compiling: SourceOptions = PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,8 @@ def compile_file(path: Path, options: COptions | None = None) -> IrModule:
     Of an MLIR file only the function that the options name is lowered. SourceError where no function of it is taken.
     """
     asked = options or COptions()
-    module = module_of(path, asked.function, singles=asked.singles)
+    source = CSource(units=(CUnit(path=path, options=asked.compiling),))
+    module = module_of(source, asked.function, singles=asked.singles)
     if not module.functions and module.refused:
         line, reason = next(iter(module.refused.values()))
         raise SourceError(reason, where=f"{path}:{line}")
@@ -181,12 +185,13 @@ def parse_spec(text: str | SourceName, memory: Memory | None = None) -> tuple[Pa
         jam=spec.jam,
         interchange=spec.interchange,
         singles=spec.singles,
+        compiling=spec.options,
     )
 
 
-def describe(path: Path) -> list[LoopReport]:
+def describe(path: Path, options: SourceOptions = PLAIN) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
-    module = module_of(path)
+    module = module_of(CSource(units=(CUnit(path=path, options=options),)))
     seen = set()
     reports = [
         LoopReport(function=name, number=None, line=line, depth=0, innermost=False, limit=f"{path}:{line}: {reason}")
@@ -196,7 +201,7 @@ def describe(path: Path) -> list[LoopReport]:
         for number, loop in enumerate(find_loops(module, function)):
             seen |= {loop.span.start}
             reports.append(_report(module, loop, number, str(path)))
-    for name, line in find_vanished_loops(read_text(path), module, seen) if path.suffix == ".c" else ():
+    for name, line in find_vanished_loops(read_text(path), module, seen) if is_c(path) else ():
         place = f"{path}:{line}: loop in {name!r}"
         reports.append(
             LoopReport(function=name, number=-1, line=line, depth=0, innermost=True, limit=f"{place}: {GONE}")

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from errno import ENOENT
 from functools import cache
@@ -20,7 +21,9 @@ from pathlib import Path
 from typing import Final
 
 from gridloom.compiler.confinement import stop
+from gridloom.compiler.ir.c_source import SAID, CSource, CUnit, source_of
 from gridloom.compiler.ir.includes import check_directives, check_includes, looked_at, parse_includes
+from gridloom.compiler.ir.linking import link_texts
 from gridloom.errors import MissingExtra, SourceError, install_hint
 from gridloom.text_file import read_text
 
@@ -44,9 +47,9 @@ _OUT_OF_MEMORY: Final = re.compile(r"out of memory|OutOfMemory|bad_alloc|Cannot 
 
 TARGET: Final = "riscv32-linux-musl"
 
-#: What C means here: wrap-around integers, a signed char, products and sums that round each.
+#: What C means here, whatever its standard: wrap-around integers, a signed char, products and sums that round each.
 SEMANTICS: Final = (
-    "-std=gnu11", "-fsigned-char", "-ffp-contract=off", "-fno-math-errno", "-fno-sanitize=all", "-fno-strict-overflow",
+    "-fsigned-char", "-ffp-contract=off", "-fno-math-errno", "-fno-sanitize=all", "-fno-strict-overflow",
 )  # fmt: skip
 
 # Optimised, but neither vectorised nor unrolled, which would hide the loop; calls of memset or memcpy would replace it.
@@ -66,6 +69,9 @@ _IR_FLAGS: Final = (
 )  # fmt: skip
 
 _DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$", re.M)
+_WARNING: Final = re.compile(r"^(?P<file>.+?):(?P<line>\d+):\d+: warning: (?P<text>.*) \[-W(?P<name>[\w-]+)\]$", re.M)
+#: Warnings of a file that are passed on; the rest are counted.
+_MOST_WARNINGS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,27 +135,62 @@ def find_compiler() -> Compiler:
     return Compiler((str(zig), "cc"), True)
 
 
-def compile_to_ir(path: Path, *, time_limit: float | None = None, unrolled: bool = False) -> str:
-    """The optimised LLVM IR of a C file. SourceError with clang's message, file and line where it does not compile.
+@dataclass(frozen=True, slots=True)
+class CompiledText:
+    """The IR of a program, and what clang had to say about it."""
 
-    With ``unrolled``, clang replaces short loops of a constant number of iterations by their copies.
-    Includes are looked for beside the file and among the compiler's own. The text is preprocessed first, so that what
-    it includes and how long it gets is known before it is compiled. Costs 0.1 to 0.4 s.
+    ir: str
+    warnings: tuple[str, ...] = ()
+
+
+def compile_to_ir(source: Path | CSource, *, time_limit: float | None = None, unrolled: bool = False) -> str:
+    """The optimised LLVM IR of a C program: :func:`compile_program` without its warnings."""
+    return compile_program(source, time_limit=time_limit, unrolled=unrolled).ir
+
+
+def compile_program(
+    source: Path | CSource, *, time_limit: float | None = None, unrolled: bool = False
+) -> CompiledText:  # fmt: skip
+    """The optimised LLVM IR of a C program. SourceError with clang's message, file and line where it does not compile.
+
+    With ``unrolled``, clang replaces short loops of a constant number of iterations by their copies. Several files are
+    linked and optimised as one. Includes are looked for beside each file, in the folders of its options and among the
+    compiler's own. The text is preprocessed first, so that what it includes and how long it gets is known before it is
+    compiled. Costs 0.1 to 0.4 s for each file.
     """
-    compiler = find_compiler()
+    program = source_of(source)
     limit = TIME_LIMIT if time_limit is None else time_limit
+    parts = [_compiled_unit(unit, program, limit, unrolled) for unit in program.units]
+    warnings = tuple(text for part in parts for text in part.warnings)
+    if not program.linked:
+        return CompiledText(parts[0].ir, warnings)
+    whole = link_texts([part.ir for part in parts], str(program.path))
+    if len(parts) > 1:
+        whole = optimise_ir(whole, program.path, time_limit=time_limit, unrolled=unrolled)
+    return CompiledText(whole, warnings)
+
+
+def _compiled_unit(unit: CUnit, program: CSource, limit: float, unrolled: bool) -> CompiledText:
+    """The IR of one file."""
+    compiler, path = find_compiler(), unit.path
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
-        preprocess(path, Path(folder), limit)
+        preprocess(unit, Path(folder), limit)
         output = Path(folder) / "loop.ll"
-        flags = [flag for flag in _FLAGS if not (unrolled and flag == _KEEPS_LOOPS)]
-        words = [*compiler.command, *compiler.target, *SEMANTICS, *flags, "-o", str(output), str(path.resolve())]
+        # Tentative definitions of one variable in several files are one variable, as linkers had it.
+        common = ["-fcommon"] if len(program.units) > 1 and not unit.is_cpp else []
+        words = [*compiler.command, *compiler.target, *SEMANTICS, *_kept_loops(_FLAGS, unrolled), *unit.words, *common]
+        words += ["-o", str(output), str(path.resolve())]
         message = run_compiler(words, Path(folder), path, limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=_position(message, path))
-        return output.read_text(encoding="utf-8", errors="replace")
+        return CompiledText(output.read_text(encoding="utf-8", errors="replace"), _warnings(message, path))
 
 
-def optimise_ir(text: str, path: Path, *, time_limit: float | None = None) -> str:
+def _kept_loops(flags: Sequence[str], unrolled: bool) -> list[str]:
+    return [flag for flag in flags if not (unrolled and flag == _KEEPS_LOOPS)]
+
+
+def optimise_ir(text: str, path: Path, *, time_limit: float | None = None, unrolled: bool = False) -> str:
     """LLVM IR of another front end, optimised as :func:`compile_to_ir` does it for C.
 
     ``path`` is the file that messages name. Costs 0.1 to 0.3 s.
@@ -159,30 +200,31 @@ def optimise_ir(text: str, path: Path, *, time_limit: float | None = None) -> st
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
         source, output = Path(folder) / "module.ll", Path(folder) / "loop.ll"
         source.write_text(text, encoding="utf-8")
-        words = [*compiler.command, *compiler.target, *_IR_FLAGS, "-o", str(output), str(source)]
+        words = [*compiler.command, *compiler.target, *_kept_loops(_IR_FLAGS, unrolled), "-o", str(output), str(source)]
         message = run_compiler(words, Path(folder), path, limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(_complaint(message), where=str(path))
         return output.read_text(encoding="utf-8", errors="replace")
 
 
-def preprocess(path: Path, folder: Path, time_limit: float = TIME_LIMIT) -> Path:
+def preprocess(unit: CUnit, folder: Path, time_limit: float = TIME_LIMIT) -> Path:
     """Preprocess a file for the 32-bit target into a folder; returns the file with the text.
 
     SourceError for what it may not include or ask for, and for too long a text. Other errors are left to the
     compilation, which finds them again.
     """
+    path, folders = unit.path, unit.options.folders
     read_text(path, limit=MAX_SOURCE_BYTES)
     source = path.resolve()
-    check_directives(source, MAX_SOURCE_BYTES)
+    check_directives(source, MAX_SOURCE_BYTES, folders)
     compiler, listed = find_compiler(), folder / "read.d"
-    words = [*compiler.command, *compiler.target, *SEMANTICS, "-w", "-E", "-H", "-MD", "-MF", str(listed)]
+    words = [*compiler.command, *compiler.target, *SEMANTICS, *unit.words, "-w", "-E", "-H", "-MD", "-MF", str(listed)]
     words += ["-MT", "unit", "-o", "-", str(source)]
     message = run_compiler(words, folder, path, time_limit, limits=CompilerLimits(MAX_MEMORY, MAX_PREPROCESSED_BYTES))
     names = parse_includes(message)
     if listed.is_file():
         names += looked_at(listed.read_text(encoding="utf-8", errors="replace"))
-    check_includes(names, path, _own_folders(compiler))
+    check_includes(names, path, [*folders, *_own_folders(compiler)])
     output = folder / _OUTPUT
     if output.stat().st_size >= MAX_PREPROCESSED_BYTES:
         most = MAX_PREPROCESSED_BYTES // (1024 * 1024)
@@ -252,6 +294,18 @@ def run_compiler(
         raise SourceError(f"clang needs more than {most} MB; make arrays and their initial values smaller",
                           where=str(path))  # fmt: skip
     return text if text.strip() or status == 0 else f"clang ended with status {status}"
+
+
+def _warnings(message: str, path: Path) -> tuple[str, ...]:
+    """What clang took for granted in an old text, with file and line."""
+    found = []
+    for match in _WARNING.finditer(message):
+        if match["name"] in SAID:
+            file = str(path) if Path(match["file"]).name == path.name else match["file"]
+            found.append(f"{file}:{match['line']}: {match['text'].partition(';')[0]}")
+    found = list(dict.fromkeys(found))
+    more = len(found) - _MOST_WARNINGS
+    return (*found[:_MOST_WARNINGS], *([f"{path}: {more} more of this kind"] if more > 0 else []))
 
 
 def _position(message: str, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Which files a C source may read: those below its own folder, and the compiler's own.
+"""Which files a C source may read: those below its own folder and the folders that the user named, and the compiler's.
 
 Two looks are taken. :func:`check_directives` reads the directives of the source before clang does, since clang would
 wait for a named pipe; :func:`check_includes` judges the list of files that clang says it looked at, whatever macros and
@@ -8,7 +8,7 @@ conditions led to them, before any of its messages is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,19 +26,21 @@ _WHOLE_NAME: Final = re.compile(r'"[^"\n]++"|<[^<>\n]++>')
 _ASKED: Final = re.compile(r"\b__has_(?:include|include_next|embed)\b[ \t]*+(\([ \t]*+(?:\"[^\"\n]*+\"|<[^<>\n]*+>))?+")
 _INCLUDED: Final = re.compile(r"^\.+ (.+)$", re.MULTILINE)
 _DEPENDENCY: Final = re.compile(r"\b_?[Pp]ragma\b[^\n]*\bdependency\b")
-_OUTSIDE: Final = "includes {}, which is outside the folder of the source; copy the file there"
+_OUTSIDE: Final = "includes {}, which is outside the folder of the source; name its folder with -I, or copy the file"
 #: What clang's list of files separates names by: spaces that no backslash precedes, and ends of lines.
 _BETWEEN: Final = re.compile(r"\\\n|(?<!\\)[ \n]")
 
 
-def check_directives(source: Path, limit: int) -> None:
+def check_directives(source: Path, limit: int, folders: Sequence[Path] = ()) -> None:
     """Raise SourceError where a directive names a pipe, a device or a socket, or is an ``#embed``.
 
-    Follows the files below the source's folder that are named, each once; ``limit`` is the most bytes of one. Every
+    Follows the files below the source's folder, and below ``folders`` of headers, that are named, each once; ``limit``
+    is the most bytes of one. Every
     quoted name of a directive counts, also in macros and in parts that a condition leaves out. A name that macros put
     together is refused, since nobody can tell what it leads to before clang opens it.
     """
     waiting, seen = [source], {source}
+    allowed = [source.parent, *(folder.resolve() for folder in folders)]
     macros: dict[str, list[str]] = {}
     computed: list[tuple[Path, str]] = []
     for file in waiting:
@@ -51,11 +53,11 @@ def check_directives(source: Path, limit: int) -> None:
                 raise SourceError("#embed is not taken; write the values out", where=str(file))
             if directive[1] == "define" and (defined := _DEFINED.match(directive[2])):
                 macros.setdefault(defined[1], []).append(defined[2].strip())
-            _check_questions(file, directive[2], source.parent)
+            _check_questions(file, directive[2], allowed)
             if directive[1] in _INCLUDING and not directive[2].lstrip().startswith(('"', "<")):
                 computed.append((file, directive[2].strip()))
-            for target in _named(file, directive[2]):
-                if target not in seen and target.is_relative_to(source.parent):
+            for target in _named(file, directive[2], allowed[1:]):
+                if target not in seen and any(target.is_relative_to(folder) for folder in allowed):
                     waiting.append(target)
                 seen.add(target)
     for file, words in computed:
@@ -67,11 +69,12 @@ def check_directives(source: Path, limit: int) -> None:
             )
 
 
-def _named(file: Path, words: str) -> list[Path]:
+def _named(file: Path, words: str, folders: Sequence[Path]) -> list[Path]:
     """The regular files that a directive names, found from a file's folder on; SourceError for a special file."""
     targets = []
-    for match in _NAME.finditer(words):
-        target = file.parent / (match[1] or match[2])
+    names = [file.parent / (match[1] or match[2]) for match in _NAME.finditer(words)]
+    names += [folder / match[0][1:-1] for folder in folders for match in _WHOLE_NAME.finditer(words)]
+    for target in names:
         try:
             if target.is_dir():
                 continue
@@ -85,14 +88,14 @@ def _named(file: Path, words: str) -> list[Path]:
     return targets
 
 
-def _check_questions(file: Path, words: str, folder: Path) -> None:
-    """Raise SourceError where a directive asks whether a file outside of the source's folder is there."""
+def _check_questions(file: Path, words: str, allowed: Sequence[Path]) -> None:
+    """Raise SourceError where a directive asks whether a file outside of the folders that may be read is there."""
     for match in _ASKED.finditer(words):
         name = (match[1] or "").lstrip("( \t")[1:-1]
         if not name:
             raise SourceError("__has_include takes a name in quotes or angles here; write it out", where=str(file))
         target = (file.parent / name).resolve()
-        if name.startswith("/") or ".." in Path(name).parts or not target.is_relative_to(folder):
+        if name.startswith("/") or ".." in Path(name).parts or not any(map(target.is_relative_to, allowed)):
             raise SourceError(
                 f"asks for {shown(name)}, which is outside the folder of the source; copy the file there",
                 where=str(file),
@@ -113,7 +116,7 @@ def looked_at(listed: str) -> list[str]:
 def check_includes(names: Iterable[str], path: Path, folders: Iterable[Path]) -> None:
     """Raise SourceError where clang looked at a file outside the folders that it may read.
 
-    These are the folder of the source with those below it, and the compiler's own ``folders``.
+    These are the folder of the source with those below it, and ``folders``: the user's and the compiler's own.
     """
     allowed = [path.resolve().parent, *(folder.resolve() for folder in folders)]
     for name in dict.fromkeys(names):

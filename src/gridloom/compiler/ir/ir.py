@@ -174,3 +174,5 @@ class IrModule:
     asserted: dict[int, str] = field(default_factory=dict)
     #: Functions whose parameters the user says to lead to different arrays.
     distinct: frozenset[str] = frozenset()
+    #: What clang took for granted in an old text.
+    warnings: tuple[str, ...] = ()

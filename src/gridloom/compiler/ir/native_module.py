@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from gridloom.compiler.ir.c_source import CSource, CUnit, source_of
 from gridloom.compiler.ir.driver import (
     MAX_IR_BYTES,
     MAX_MEMORY,
@@ -25,6 +26,7 @@ from gridloom.compiler.ir.driver import (
     preprocess,
     run_compiler,
 )
+from gridloom.compiler.ir.linking import link_texts, parse_module, remove_unreachable
 from gridloom.errors import SourceError
 from gridloom.text_file import shown
 
@@ -33,7 +35,7 @@ ENTRY: Final = "gridloom_entry"
 TARGET: Final = ("--target=i386-linux-musl", "-malign-double")
 
 # Unoptimised, so that every variable of the file is still there, and without clang's mark against optimising later.
-_FLAGS: Final = ("-O1", "-Xclang", "-disable-llvm-passes", "-x", "cpp-output", "-S", "-emit-llvm", "-w",
+_FLAGS: Final = ("-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-w",
                  "-fno-stack-protector", "-fno-builtin", "-fno-asynchronous-unwind-tables")  # fmt: skip
 # A directive that macros put together would be followed in the second reading.
 _DIRECTIVE: Final = re.compile(
@@ -66,26 +68,41 @@ _INTRINSICS: Final = (
 
 
 def native_module(
-    path: Path, entry: str, variables: Sequence[str], known: Callable[[str], bool], time_limit: float = TIME_LIMIT
-) -> str:
-    """The IR of a function of a C file and of what it reaches, ready to be compiled for 32-bit x86.
+    source: Path | CSource, entry: str, variables: Sequence[str], known: Callable[[str], bool],
+    time_limit: float = TIME_LIMIT,
+) -> str:  # fmt: skip
+    """The IR of a function of a C program and of what it reaches, ready to be compiled for 32-bit x86.
 
     The function is called ``gridloom_entry`` there and the variables ``gridloom_variable_0`` and on; everything else
     is local. ``known`` tells which functions without a body may be called. SourceError says what is refused. Runs
-    clang twice.
+    clang twice for each file.
     """
+    program = source_of(source)
+    printed = [_native_unit(unit, time_limit) for unit in program.units]
+    if program.linked:
+        printed = [link_texts(printed, str(program.path))]
+    return _reduced(printed[0], program.path, entry, variables, known)
+
+
+def _native_unit(unit: CUnit, time_limit: float) -> str:
+    """The IR of one file for 32-bit x86, with functions and data alone."""
+    path = unit.path
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
-        unit = preprocess(path, Path(folder), time_limit)
         text = Path(folder) / "unit.i"
-        unit.rename(text)
+        preprocess(unit, Path(folder), time_limit).rename(text)
         _check_unit(text.read_bytes(), path)
         output = Path(folder) / "unit.ll"
-        words = [*find_compiler().clang, *TARGET, *SEMANTICS, *_FLAGS, "-o", str(output), str(text)]
+        kind = "c++-cpp-output" if unit.is_cpp else "cpp-output"
+        words = [*find_compiler().clang, *TARGET, *SEMANTICS, *unit.language, *_FLAGS, "-x", kind, "-o", str(output)]
+        words += ["-fcommon", str(text)]
         message = run_compiler(words, Path(folder), path, time_limit, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         if not output.is_file():
             raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
         printed = output.read_text(encoding="utf-8", errors="replace")
-    return _reduced(printed, path, entry, variables, known)
+    # What LLVM itself prints is judged, and it is what is linked and compiled.
+    printed = str(parse_module(printed, str(path)))
+    check_module(printed, path)
+    return printed
 
 
 def _check_unit(text: bytes, path: Path) -> None:
@@ -110,15 +127,8 @@ def check_module(printed: str, path: Path) -> None:
 def _reduced(
     printed: str, path: Path, entry: str, variables: Sequence[str], known: Callable[[str], bool]
 ) -> str:  # fmt: skip
-    """The module with the entry and what it reaches, checked before and after."""
-    import llvmlite.binding as llvm
-
-    try:
-        module = llvm.parse_assembly(printed)
-    except RuntimeError as error:
-        raise SourceError(f"llvmlite does not read clang's IR: {str(error)[:200]}", where=str(path)) from None
-    # What LLVM itself prints is judged, and it is what is compiled.
-    check_module(str(module), path)
+    """The module with the entry and what it reaches, checked once more."""
+    module = parse_module(printed, str(path))
     kept = {name: f"gridloom_variable_{k}" for k, name in enumerate(variables)}
     for value in [*module.functions, *module.global_variables]:
         if value.name.startswith("gridloom_"):
@@ -130,22 +140,11 @@ def _reduced(
         value.linkage = "external" if target else "internal"
         if target:
             value.name = target
-    _remove_unreached(llvm, module)
+    remove_unreachable(module)
     _check_calls(module, path, entry, known)
     text = str(module)
     check_module(text, path)
     return text
-
-
-def _remove_unreached(llvm: Any, module: Any) -> None:
-    """Remove functions and variables that nothing external refers to."""
-    llvm.initialize_native_target()
-    machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(0))
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_strip_dead_prototype_pass()
-    passes.run(module, builder)
 
 
 def _check_calls(module: Any, path: Path, entry: str, known: Callable[[str], bool]) -> None:

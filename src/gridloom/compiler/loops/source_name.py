@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from gridloom.compiler.ir.c_source import C_ENDINGS, CPP_ENDINGS, PLAIN, CSource, CUnit, SourceOptions, is_c
 from gridloom.errors import OptionError
 from gridloom.text_file import exists, shown
 
 KERNEL_PREFIX: Final = "kernel:"
 NETWORK_PREFIX: Final = "model:"
 #: Endings of files of which a text may name a part.
-PARTED: Final = (".c", ".py", ".mlir")
+PARTED: Final = (*C_ENDINGS, *CPP_ENDINGS, ".py", ".mlir")
 # The first ending that a colon or the end follows: what comes after the colon is never a part of the file's name.
-_FILE: Final = re.compile(r"(?P<file>.+?\.(?:c|py|mlir))(?::(?P<rest>.*))?", re.S)
+_FILE: Final = re.compile(r"(?P<file>.+?\.(?:c|cpp|cc|cxx|py|mlir))(?::(?P<rest>.*))?", re.S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class SourceName:
     rest: str | None = None
     #: Whether a Python file may be executed: the command line names it, or the user has consented.
     may_run: bool = True
+    #: What the command line says about how a C file is compiled.
+    options: SourceOptions = PLAIN
 
     @property
     def path(self) -> Path:
@@ -40,8 +43,13 @@ class SourceName:
 
     @property
     def ending(self) -> str:
-        """The ending of the file where it may have parts; "" for any other source."""
-        return self.path.suffix if self.path.suffix in PARTED else ""
+        """The ending of the file where it may have parts, that of C for C++; "" for any other source."""
+        return ".c" if is_c(self.path) else self.path.suffix if self.path.suffix in PARTED else ""
+
+    @property
+    def c_source(self) -> CSource:
+        """The C program of the file."""
+        return CSource(units=(CUnit(path=self.path, options=self.options),))
 
     @property
     def is_python(self) -> bool:
@@ -68,8 +76,8 @@ class SourceName:
 def split(source: str | Path | SourceName) -> SourceName:
     """The record of a text; a record stands for itself. A file that exists under the whole text is that file.
 
-    >>> split("fir.c:dot,unroll=2"), split("evil.py:k.c").path.name
-    (SourceName(file='fir.c', rest='dot,unroll=2', may_run=True), 'evil.py')
+    >>> split("fir.c:dot,unroll=2").rest, split("evil.py:k.c").path.name
+    ('dot,unroll=2', 'evil.py')
     """
     if isinstance(source, SourceName):
         return source

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from gridloom.compiler.ir.c_source import PLAIN, SourceOptions
 from gridloom.compiler.loops.source_name import SourceName, split
 from gridloom.errors import OptionError
 from gridloom.text_file import shown
@@ -66,6 +67,8 @@ class LoopSpec:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
+    #: What the command line says about how a C file is compiled.
+    options: SourceOptions = PLAIN
 
 
 def is_loop(text: str | SourceName) -> bool:
@@ -109,7 +112,7 @@ def parse(source: str | SourceName) -> LoopSpec:
             sizes[key.removeprefix("size.")] = int(known)
         else:
             given["singles" if key == "f64" else key] = known
-    return LoopSpec(path=name.path, function=function, sizes=sizes, ranges=ranges, **given)  # type: ignore[arg-type]
+    return LoopSpec(path=name.path, function=function, sizes=sizes, ranges=ranges, options=name.options, **given)  # type: ignore[arg-type]
 
 
 def _limits(value: str) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,22 +19,22 @@ from gridloom.compiler.c.function.program import (
     read_program,
 )
 from gridloom.compiler.c.function.signature import Signature, read_signature
-from gridloom.compiler.loops.source_name import split
-from gridloom.errors import GridloomError, OptionError
+from gridloom.errors import GridloomError, OptionError, SourceError
 from gridloom.flow.bounds import lower_bound
-from gridloom.flow.functions.mlir import MlirFunction, source_of
+from gridloom.flow.functions.mlir import MlirFunction, mlir_source
+from gridloom.flow.functions.naming import NamedFunction, name_function
 from gridloom.flow.inputs import ArchLike, fit_graph, memory_of, read_arch
 from gridloom.flow.request import Request
 from gridloom.flow.result import Result
 from gridloom.flow.run import map_graph
 from gridloom.limits import deadline, reading_seconds
 from gridloom.mapping.model import Mapping
-from gridloom.text_file import shown
 
 if TYPE_CHECKING:
     from gridloom.flow.functions.launching.configurations import Loads
     from gridloom.flow.functions.native import NativeFunction
     from gridloom.flow.functions.run import FunctionRun
+    from gridloom.flow.system.run import SystemRun
     from gridloom.search.budget import Reporter
     from gridloom.sim.slot_code import SlotCode
 
@@ -44,7 +44,9 @@ DEFAULT_EFFORT = 50_000
 #: Why the host runs the last iterations of a jammed nest, and the ends of a search.
 LEFT_OVER = "it runs what is left over of a nest that is launched by several"
 SEARCHED = "it begins or ends a search that is launched"
-LEFT_TO_HOST = (LEFT_OVER, SEARCHED)
+#: Why the host runs the loops of functions that were not named.
+NOT_ASKED = "its function is not named by --function"
+LEFT_TO_HOST = (LEFT_OVER, SEARCHED, NOT_ASKED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,8 @@ class Compiled:
     host: Host = field(repr=False)
     #: The same function compiled for this machine; None where there is no source.
     native: NativeFunction | MlirFunction | None = field(default=None, repr=False)
+    #: What was asked for: the function, and how its loops are mapped.
+    asked: tuple[NamedFunction, CompileOptions] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -141,6 +145,23 @@ class Compiled:
         from gridloom.mapping.configuration import configure
 
         return loads_of([configure(loop.mapping) for loop in self.loops if loop.mapping is not None])
+
+    def predict(self, seed: int | None = None, always: bool = False, **arguments: Any) -> SystemRun:
+        """What ``gridloom system --run`` would measure: cycles of a RISC-V core with and without the array.
+
+        A model of core, bus and array runs the program of a system. A whole program takes no arguments. MappingError
+        where no launch pays off; SourceError for what is no C. Costs the rewritten forms' searches and some seconds.
+        """
+        from gridloom.flow.system.command import task_of
+        from gridloom.flow.system.compile import compile_for_system
+        from gridloom.flow.system.machines import Modelled
+        from gridloom.flow.system.run import run_task
+
+        if self.asked is None:
+            raise SourceError("is no C function; a system runs C", where=self.program.file)
+        named, options = self.asked
+        compiled = compile_for_system(named, self.arch, **options)
+        return run_task(task_of(compiled, arguments, seed=seed, always=always), Modelled())
 
     def run(
         self,
@@ -192,28 +213,31 @@ class CompileOptions(TypedDict, total=False):
     every: bool
 
 
-def compile_function(source: str | Path, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
+def compile_function(source: str | Path | NamedFunction, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
     """Map every loop of a function that the array can take; the rest of the function is code of a host.
 
-    The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``.
+    The source is ``FILE.c:FUNCTION`` or ``FILE.mlir:FUNCTION``, a whole program (``FILE.c`` with a ``main``), or what
+    :func:`name_function` makes of several files.
     Each mapping is checked and simulated. A loop that cannot be a graph, or that has no mapping, stays on the host
-    with the reason. Errors are GridloomErrors. Costs one search per loop, and three runs of clang.
+    with the reason. Errors are GridloomErrors. Costs one search per loop, and three runs of clang for each file.
     """
-    if source_of(source) is not None:
+    if not isinstance(source, NamedFunction) and mlir_source(source) is not None:
         judge = MlirFunction(str(source))
         compiled = compile_program(judge.program(), judge.signature(), arch, **options)
         compiled.native = judge
         return compiled
-    path, function = _parse(str(source))
+    named = source if isinstance(source, NamedFunction) else name_function([source])
     # Reading the program checks what the file includes, so that it comes first.
     with deadline(reading_seconds(options.get("time_limit")), "reading the source"):
-        unrolled, plain = (read_program(path, function, unrolled=choice) for choice in (True, False))
-        signature = read_signature(path, function)
+        unrolled, plain = (read_program(named.source, named.function, unrolled=choice) for choice in (True, False))
+        signature = read_signature(named.source, named.function)
 
     def compile_form(program: FunctionProgram) -> Compiled:
-        return compile_program(program, signature, arch, path=path, **options)
+        return compile_program(program, signature, arch, only=named.only, **options)
 
-    return choose_form(unrolled, plain, compile_form, compile_form)
+    compiled = choose_form(unrolled, plain, compile_form, compile_form)
+    compiled.asked = named, options
+    return compiled
 
 
 def choose_form(
@@ -245,12 +269,13 @@ def compile_program(
     signature: Signature,
     arch: ArchLike,
     *,
-    path: Path | None = None,
+    only: Collection[str] = (),
     **options: Unpack[CompileOptions],
 ) -> Compiled:
     """:func:`compile_function` for a program whose IR may come from elsewhere.
 
-    ``path`` is the C file that runs are compared with; without it they are compared with nothing.
+    Runs are compared with the C files of the program; without any they are compared with nothing. Where ``only`` names
+    functions, the loops of others stay on the host.
     """
     array = read_arch(arch)
     if array.style == "elastic":
@@ -258,7 +283,7 @@ def compile_program(
     request = mapping_request(array, options)
     told, every = options.get("told"), options.get("every", False)
     loops = []
-    for plan in program.loops:
+    for plan in restrict_loops(program, only):
         mapped = map_loop(plan, array, request, program.file)
         loops += [*_jammed(plan, mapped, array, request, every), mapped]
     # Whether to exchange two loops depends on what the inner one reaches without that.
@@ -267,7 +292,20 @@ def compile_program(
     if told is not None:
         for loop in loops:
             told(loop.text)
-    return finish_function(program, signature, array, loops, path)
+    return finish_function(program, signature, array, loops)
+
+
+def restrict_loops(program: FunctionProgram, only: Collection[str]) -> list[LoopPlan]:
+    """The loops of a program, those of other functions than ``only`` without graphs. OptionError for unknown names."""
+    reached = {function.name for function in program.functions}
+    if unknown := sorted(set(only) - reached):
+        listed = ", ".join(sorted(reached))
+        raise OptionError(f"{program.name!r} does not reach {unknown[0]!r}; it reaches: {listed}", where="--function")
+    return [
+        plan if not only or plan.loop.function.name in only
+        else replace(plan, graph=None, pieces=None, jams=(), exchanged=None, reason=NOT_ASKED)
+        for plan in program.loops
+    ]  # fmt: skip
 
 
 def mapping_request(arch: Arch, options: CompileOptions) -> Request:
@@ -282,7 +320,7 @@ def mapping_request(arch: Arch, options: CompileOptions) -> Request:
 
 
 def finish_function(
-    program: FunctionProgram, signature: Signature, arch: Arch, loops: Sequence[CompiledLoop], path: Path | None
+    program: FunctionProgram, signature: Signature, arch: Arch, loops: Sequence[CompiledLoop]
 ) -> Compiled:
     """A function whose loops are mapped, with the host's code and what it is compared with."""
     from gridloom.flow.functions.native import NativeFunction
@@ -290,7 +328,9 @@ def finish_function(
     loops = [*_controlled(program, arch, loops), *loops]
     marks = [mark for loop in loops if loop.mapping is not None for mark in loop.plan.marks]
     code = host_code(program.module, program.functions, marks, program.file)
-    native = None if path is None else NativeFunction(path, signature, _variables(program, signature))
+    native = None
+    if program.source is not None:
+        native = NativeFunction(program.source, signature, _variables(program, signature))
     return Compiled(
         program=program, signature=signature, arch=arch, loops=tuple(loops),
         host=Host(program.module, code, program.file), native=native,
@@ -303,17 +343,6 @@ def _controlled(program: FunctionProgram, arch: Arch, loops: Sequence[CompiledLo
         plan = plan_controller(program.module, loop.plan, arch.loop_levels)
         if loop.mapping is not None and plan is not None:
             yield replace(loop, plan=plan)
-
-
-def _parse(text: str) -> tuple[Path, str]:
-    """The file and the function of ``FILE.c:FUNCTION``; of a file with one function, that one."""
-    source = split(text)
-    path, function = source.path, source.rest
-    if source.ending != ".c":
-        raise OptionError(f"expected FILE.c:FUNCTION or FILE.mlir:FUNCTION, found {shown(text)}")
-    if not function:
-        raise OptionError(f"{path} names no function; write {path}:FUNCTION")
-    return path, function
 
 
 def map_loop(plan: LoopPlan, arch: Arch, request: Request, file: str) -> CompiledLoop:

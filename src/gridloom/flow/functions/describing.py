@@ -22,7 +22,8 @@ def compiled_text(compiled: Compiled) -> str:
     mapped = sum(loop.mapping is not None for loop in innermost)
     count = f"{mapped} of {len(innermost)} innermost loop{'s' if len(innermost) != 1 else ''} on the array"
     lines = [f"compiled: {compiled.name} onto {compiled.arch.name}: {count}"]
-    return "\n".join([*lines, *(f"  {loop.text}" for loop in compiled.loops)])
+    warnings = [f"warning: {text}" for text in compiled.program.warnings]
+    return "\n".join([*lines, *(f"  {loop.text}" for loop in compiled.loops), *warnings])
 
 
 def compiled_html(compiled: Compiled) -> str:

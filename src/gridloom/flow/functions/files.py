@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from gridloom.compiler.c.function.program import LoopPlan, plan_as_written, read_program
 from gridloom.compiler.c.function.signature import read_signature
+from gridloom.compiler.ir.c_source import CSource, source_of
 from gridloom.errors import MappingError, OptionError
 from gridloom.flow.confirmation import illegalities
 from gridloom.flow.functions.compile import Compiled, CompiledLoop, compiled_loop, finish_function
@@ -61,7 +62,7 @@ def is_function_file(path: Path) -> bool:
         return FORMAT in file.read(64)
 
 
-def load(path: Path, source: Path | None = None) -> Compiled:
+def load(path: Path, source: CSource | Path | None = None) -> Compiled:
     """The compiled function of a file. MappingError where the file is damaged, the source changed, or a rule is broken.
 
     ``source`` is the file that the function is compiled from; the name in the file is not followed without it, since
@@ -73,13 +74,14 @@ def load(path: Path, source: Path | None = None) -> Compiled:
             f"{path} was compiled from {shown(record['source'])}; read that file and name it: --source FILE",
             where="--source",
         )
-    judge = None
+    judge, read = None, source_of(source)
+    source = read.path
     if source.suffix == ".mlir":
         judge = MlirFunction(f"{source}:{record['function']}" + (",f64=f32" if record.get("f64") == "f32" else ""))
         program, signature = judge.program(), judge.signature()
     else:
-        program = read_program(source, record["function"], unrolled=record.get("unrolled") is True)
-        signature = read_signature(source, record["function"])
+        program = read_program(read, record["function"], unrolled=record.get("unrolled") is True)
+        signature = read_signature(read, record["function"])
     rows = record["loops"]
     plain = [row for row in rows if row.get("jam", 1) == 1 and not row.get("exchanged")]
     if len(plain) != len(program.loops):
@@ -93,7 +95,7 @@ def load(path: Path, source: Path | None = None) -> Compiled:
     archs = [loop.mapping.arch for loop in loops if loop.mapping is not None]
     if not archs:
         raise MappingError("has no mapping; compile the function again", where=str(path))
-    compiled = finish_function(program, signature, archs[0], loops, None if judge else source)
+    compiled = finish_function(program, signature, archs[0], loops)
     compiled.native = judge or compiled.native
     return compiled
 

@@ -115,7 +115,7 @@ def _made_up(row: MlirParameter, random: np.random.Generator) -> np.ndarray[Any,
     )
 
 
-def source_of(source: str | Path) -> str | None:
+def mlir_source(source: str | Path) -> str | None:
     """The text of a source that names a function of an MLIR file; None for any other."""
     text = str(source)
     return text if parse(text).path.suffix == ".mlir" else None

@@ -36,6 +36,7 @@ from gridloom.compiler.confinement import (
     find_sandbox,
     stop,
 )
+from gridloom.compiler.ir.c_source import CSource, source_of
 from gridloom.compiler.ir.driver import MAX_MEMORY as COMPILER_MEMORY
 from gridloom.compiler.ir.driver import SEMANTICS, Compiler, CompilerLimits, find_compiler, run_compiler
 from gridloom.compiler.ir.native_module import native_module
@@ -203,9 +204,11 @@ class NativeFunction:
     label: Final = "compiled C"
 
     def __init__(
-        self, path: Path, signature: Signature, variables: Sequence[tuple[str, int]], sandbox: Sandbox | None = None
-    ) -> None:
-        self.path, self.signature = path, signature
+        self, source: CSource | Path, signature: Signature, variables: Sequence[tuple[str, int]],
+        sandbox: Sandbox | None = None,
+    ) -> None:  # fmt: skip
+        self.source, self.signature = source_of(source), signature
+        self.path = self.source.path
         #: Variables of the file that the driver can name, with their bytes.
         self.variables = variables
         self.sandbox = sandbox or find_sandbox()
@@ -261,7 +264,7 @@ class NativeFunction:
         """The program; SourceError with the reason where it cannot be built or must not run."""
         if self._program is None:
             check_machine(self.sandbox, self.path)
-            module = native_module(self.path, self.signature.name, [name for name, _ in self.variables], known)
+            module = native_module(self.source, self.signature.name, [name for name, _ in self.variables], known)
             self._folder = tempfile.TemporaryDirectory(prefix="gridloom-native-")
             self._program = built_program(Path(self._folder.name), self.path, self._driver(), module)
         return self._program
@@ -323,11 +326,11 @@ class NativeFunction:
         return f"(*(double *)&{slot})" if kind.dtype.kind == "f" else slot
 
 
-def native_output(path: Path, sandbox: Sandbox | None = None, time_limit: float = TIME_LIMIT) -> str:
+def native_output(source: CSource | Path, sandbox: Sandbox | None = None, time_limit: float = TIME_LIMIT) -> str:
     """What a whole program prints on this machine. SourceError where it cannot be confined, or fails."""
-    confined = sandbox or find_sandbox()
+    confined, path = sandbox or find_sandbox(), source_of(source).path
     check_machine(confined, path)
-    module = native_module(path, "main", (), lambda name: known(name) or name in _PROGRAM_FUNCTIONS)
+    module = native_module(source, "main", (), lambda name: known(name) or name in _PROGRAM_FUNCTIONS)
     text = _system_text(confined, PROGRAM_CALLS, IDLE_CALLS) + (
         "extern int gridloom_entry(int, char **);\n"
         "int main(void) { gridloom_limits(); gridloom_confine(); return gridloom_entry(0, 0); }\n"
@@ -369,7 +372,7 @@ def built_program(folder: Path, path: Path, driver: str, module: str, *, library
     if not library:
         message = run_compiler([*words, "-nostdlib"], folder, path, 60.0, limits=limits)
     if not program.is_file():
-        message = run_compiler([*words, "-DGRIDLOOM_LIBC", "-lm"], folder, path, _LINK_LIMIT, _library_cache(), limits)
+        message = run_compiler([*words, "-DGRIDLOOM_LIBC", "-lm"], folder, path, _LINK_LIMIT, library_cache(), limits)
     if not program.is_file():
         raise SourceError(f"cannot be compiled for this machine: {message.strip()[:300]}", where=str(path))
     return program
@@ -451,7 +454,7 @@ def _ending(what: str, number: int, status: int, path: Path) -> SourceError:
     )
 
 
-def _library_cache() -> Path | None:
+def library_cache() -> Path | None:
     """The user's own folder in which zig keeps the C library that it built; None where there is none to trust.
 
     A folder of a fixed name that others may write to could hold a library of somebody else's making.

@@ -125,6 +125,8 @@ def map_best(
     remarks = () if len(rows) == 1 else (f"the loop is mapped {row.label}", *told, *_passed_over(passed))
     if any(other.copies != row.copies for other in rows):
         remarks = (*remarks, *_growth(rows, arch))
+    if row.text is not None:
+        remarks = (*row.text.warnings, *remarks)
     return replace(result, text=row.text, remarks=remarks, copies=row.copies)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gridloom.compiler.ir.c_source import PLAIN, SourceOptions
 from gridloom.compiler.python.kernel import PythonKernel, sources_of
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
@@ -59,20 +60,20 @@ class LoopRow:
         ]
 
 
-def list_loops(path: Path) -> list[LoopRow]:
+def list_loops(path: Path, options: SourceOptions = PLAIN) -> list[LoopRow]:
     """Return the loops of a ``.c`` file, or the kernels of a ``.py`` file, in the order of the source.
 
     Costs one run of clang; a Python file is executed.
     """
-    return _python_kernels(path) if path.suffix == ".py" else _c_loops(path)
+    return _python_kernels(path) if path.suffix == ".py" else _c_loops(path, options)
 
 
-def _c_loops(path: Path) -> list[LoopRow]:
+def _c_loops(path: Path, options: SourceOptions) -> list[LoopRow]:
     """Return one row for each loop of a C file. Runs clang once."""
     from gridloom.compiler.c import describe
 
     rows = []
-    for loop in describe(path):
+    for loop in describe(path, options):
         level = "innermost" if loop.innermost else "a loop around others"
         whole, gone = loop.number is None, loop.number == -1
         if gone:

@@ -41,6 +41,8 @@ class LoopText:
     lines: tuple[str, ...]
     #: Node of the graph before unrolling -> the number of its line.
     node_lines: Mapping[str, int]
+    #: What the compiler took for granted in an old text.
+    warnings: tuple[str, ...] = ()
 
     def listing(self, dfg: Dfg, remarks: Sequence[str] = ()) -> SourceListing:
         """Return the lines with the nodes of a graph that was made of the loop, as the report shows them.
@@ -96,6 +98,7 @@ def _read_c(text: str | SourceName, memory: Memory, given: IrModule | None) -> l
         span = loop.region.loop.span
         first = loop.region.loop.function.line or span.start
         lines = _text(path, first, max([span.end, *loop.lines.values()]), loop.lines)
+        lines = replace(lines, warnings=module.warnings)
         source = _reference(loop, module, path, options, factor)
         rows.append(
             Alternative(

@@ -7,6 +7,7 @@ brings it in its IR and may print with C's library (picolibc).
 from __future__ import annotations
 
 import shutil
+import struct
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.compiler.c.function.program import LoopPlan
+from gridloom.compiler.ir.c_source import CUnit
 from gridloom.compiler.ir.driver import find_compiler, run_compiler
 from gridloom.compiler.ir.ir import Function, Instruction
 from gridloom.compiler.ir.layout import DataLayout
@@ -24,7 +26,9 @@ from gridloom.compiler.ir.writer import copy_function, make, write_module
 from gridloom.errors import MissingExtra, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments
+from gridloom.flow.functions.native import library_cache
 from gridloom.flow.system.host_access import host_access, roots
+from gridloom.flow.system.laps import LAP_C, LAP_DECLARED, mark_loop
 from gridloom.flow.system.launch_c import LaunchedLoop, loops_c
 from gridloom.flow.system.launch_calls import LaunchSite, insert_launches, lead_through_end
 from gridloom.flow.system.plan import SystemPlan, left_over
@@ -36,6 +40,9 @@ PREFIX: Final = "riscv64-unknown-elf-"
 _MACHINE: Final = ("-march=rv32im", "-mabi=ilp32")
 _PICOLIBC: Final = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 _SECONDS: Final = 120.0
+_MEASURED: Final = ("declare void @gl_enter()", "declare void @gl_leave()")
+_ZIG_MACHINE: Final = ("-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m-c", "-fno-sanitize=all")
+_NO_GCC: Final = "programs for the core need GCC: apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
 
 
 @dataclass(frozen=True)
@@ -48,14 +55,17 @@ class Sources:
     libc: bool = False
 
 
-def array_sources(plan: SystemPlan, main: str | None) -> Sources:
-    """The program with launches. SourceError where a launch cannot be put into the IR."""
+def array_sources(plan: SystemPlan, main: str | None, *, laps: bool = False) -> Sources:
+    """The program with launches. SourceError where a launch cannot be put into the IR.
+
+    With ``laps``, it marks where control enters and leaves each launched loop.
+    """
     program = plan.compiled.program
     counts: list[str] = []
     declared = ["declare void @gl_enter()", "declare void @gl_leave()", "declare void @gl_end()",
                 "declare void @gl_sync()",
                 "declare void @gl_buffer(ptr, i32)", "declare void @gl_drop(ptr)",
-                "@gl_out = external global [0 x i32]"]  # fmt: skip
+                "@gl_out = external global [0 x i32]", *([LAP_DECLARED] if laps else [])]  # fmt: skip
     by_function: dict[str, list[LaunchSite]] = {plan.compiled.name: []}
     for loop in plan.loops:
         trip = None
@@ -72,6 +82,11 @@ def array_sources(plan: SystemPlan, main: str | None) -> Sources:
     for name, sites in by_function.items():
         if sites:
             insert_launches(changed[name][0], sites, changed[name][1])
+    for loop in plan.loops if laps else ():
+        function, number = changed[loop.plan.loop.function.name][0], loop.number
+        made = (f"gl.pre.{number}", f"gl.done.{number}", f"gl.way.{number}.")
+        blocks = {name for name in function.blocks if name.startswith(made)} | set(loop.plan.loop.blocks)
+        mark_loop(function, blocks, made[0], number)
     _measure(changed[plan.compiled.name][0])
     functions = {name: function for name, (function, _) in changed.items()}
     ir = write_module(program.module, functions, bare=True, declared=declared,
@@ -82,6 +97,7 @@ def array_sources(plan: SystemPlan, main: str | None) -> Sources:
     # Loops lie behind the function that launches them, so that both have places of their own in the core's small cache.
     files = {"gridloom.h": header, "loops.c": loops_c(plan.loops, plan.compiled.name),
              "gridloom.c": software_text("gridloom.c")}  # fmt: skip
+    files |= {"laps.c": LAP_C} if laps else {}
     return Sources(ir, files | ({"main.c": main} if main else {}), True, main is None)
 
 
@@ -123,9 +139,21 @@ def core_sources(compiled: Compiled, ir: str, main: str | None) -> Sources:
     """The program for the core alone, from some IR."""
     module = read_module(ir, compiled.program.file)
     _measure(module.functions[compiled.name])
-    declared = ["declare void @gl_enter()", "declare void @gl_leave()"]
-    text = write_module(module, {}, bare=True, declared=declared)
+    text = write_module(module, {}, bare=True, declared=_MEASURED)
     return Sources(text, {"main.c": main} if main else {}, False, main is None)
+
+
+def marked_core_sources(plan: SystemPlan, main: str | None) -> Sources:
+    """The program of a plan for the core alone, which marks where control enters and leaves each launched loop."""
+    module = plan.compiled.program.module
+    names = {plan.compiled.name, *(loop.plan.loop.function.name for loop in plan.loops)}
+    changed = {name: copy_function(module.functions[name])[0] for name in names}
+    for loop in plan.loops:
+        inner = loop.plan.loop
+        mark_loop(changed[inner.function.name], set(inner.blocks), inner.header, loop.number)
+    _measure(changed[plan.compiled.name])
+    text = write_module(module, changed, bare=True, declared=[*_MEASURED, LAP_DECLARED])
+    return Sources(text, {"laps.c": LAP_C} | ({"main.c": main} if main else {}), False, main is None)
 
 
 def _measure(function: Function) -> None:
@@ -259,15 +287,17 @@ def link_program(sources: Sources, path: Path, *, level: str = "-O2") -> bytes:
         return _link(folder, sources, ["function.o"])
 
 
-def linked_by_gcc(main: str, path: Path, flags: Sequence[str]) -> bytes:
+def linked_by_gcc(main: str, unit: CUnit, flags: Sequence[str]) -> bytes:
     """The program for the core alone with the function compiled by GCC, as a second opinion on how fast the core is."""
+    path = unit.path
     with _folder() as name:
         folder = Path(name)
-        options = ["-std=gnu11", "-fsigned-char", "-fwrapv", "-ffp-contract=off", "-w", *flags, "-isystem",
-                   str(_PICOLIBC / "include"), "-I", str(path.resolve().parent)]  # fmt: skip
+        options = [f"-std={unit.options.standard or 'gnu11'}", *unit.options.preprocessing, "-fsigned-char", "-fwrapv",
+                   "-ffp-contract=off", "-w", *flags, "-isystem", str(_PICOLIBC / "include"),
+                   "-I", str(path.resolve().parent)]  # fmt: skip
         text = path.read_text(encoding="utf-8")
         (folder / "source.c").write_text(text.replace("static inline", "static"), encoding="utf-8")
-        _gcc(folder, [*options, "-c", "source.c", "-o", "source.o"])
+        _build(folder, [*options, "-c", "source.c", "-o", "source.o"])
         return _link(folder, Sources("", {"main.c": main}, False), ["source.o"], ["-DGL_WRAP"])
 
 
@@ -275,15 +305,26 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="gridloom-program-")
 
 
-def _gcc(folder: Path, words: Sequence[str]) -> None:
-    if shutil.which(f"{PREFIX}gcc") is None:
-        raise MissingExtra(
-            "programs for the core need GCC: apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
-        )
-    done = run_program([f"{PREFIX}gcc", *_MACHINE, *words], folder, seconds=_SECONDS)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
-        raise SourceError(f"gcc: {(lines or [done.stderr.strip()[-200:]])[0]}")
+def has_gcc() -> bool:
+    """Whether GCC for RISC-V is installed."""
+    return shutil.which(f"{PREFIX}gcc") is not None
+
+
+def _build(folder: Path, words: Sequence[str], path: Path | None = None) -> None:
+    """Compile or link for the core: with GCC where it is installed, else with zig's clang."""
+    if has_gcc():
+        done = run_program([f"{PREFIX}gcc", *_MACHINE, *words], folder, seconds=_SECONDS)
+        complaint = done.stderr if done.returncode else ""
+    else:
+        compiler = find_compiler()
+        if not compiler.is_zig:
+            raise MissingExtra(_NO_GCC)
+        command = [*compiler.command, *_ZIG_MACHINE, *words]
+        complaint = run_compiler(command, folder, path or folder, _SECONDS, library_cache())
+        complaint = "" if (folder / words[-1]).is_file() else complaint
+    if complaint:
+        lines = [line for line in complaint.splitlines() if "error" in line or "undefined" in line]
+        raise SourceError(f"{'gcc' if has_gcc() else 'clang'}: {(lines or [complaint.strip()[-200:]])[0]}")
 
 
 def _link(folder: Path, sources: Sources, objects: list[str], options: Sequence[str] = ()) -> bytes:
@@ -298,11 +339,25 @@ def _link(folder: Path, sources: Sources, objects: list[str], options: Sequence[
     for name in files:
         if name.endswith((".c", ".S")):
             library = ["-isystem", str(_PICOLIBC / "include")] if name == "stdio.c" else ["-ffreestanding"]
-            _gcc(folder, ["-O2", "-w", *flags, *library, "-c", name, "-o", f"{name}.o"])
+            _build(folder, ["-O2", "-w", *flags, *library, "-c", name, "-o", f"{name}.o"])
             objects = [*objects, f"{name}.o"]
-    library = ["-L", str(_PICOLIBC / "lib/release/rv32im/ilp32"), "-lc"] if _PICOLIBC.is_dir() else []
+    gcc = has_gcc()
+    library = ["-L", str(_PICOLIBC / "lib/release/rv32im/ilp32"), "-lc"] if _PICOLIBC.is_dir() and gcc else []
     unused = ["-Wl,--gc-sections"] if sources.on_array else []
-    _gcc(folder, ["-nostdlib", "-static", *unused, "-T", "memory.ld", *objects, "-Wl,--start-group", *library, "-lgcc",
-                  "-Wl,--end-group", "-o", "program.elf"])  # fmt: skip
-    run_program([f"{PREFIX}objcopy", "-O", "binary", "program.elf", "program.bin"], folder)
-    return (folder / "program.bin").read_bytes()
+    library += ["-lgcc" if gcc else "-lcompiler_rt"]
+    _build(folder, ["-nostdlib", "-static", *unused, "-T", "memory.ld", *objects, "-Wl,--start-group", *library,
+                    "-Wl,--end-group", "-o", "program.elf"])  # fmt: skip
+    return flat_image((folder / "program.elf").read_bytes())
+
+
+def flat_image(elf: bytes) -> bytes:
+    """The contents of memory that the segments of a 32-bit ELF file give, from its lowest address on."""
+    start, size, count = struct.unpack_from("<I", elf, 28)[0], *struct.unpack_from("<HH", elf, 42)
+    rows = [struct.unpack_from("<IIIIII", elf, start + size * k) for k in range(count)]
+    parts = [(address, elf[offset : offset + length]) for kind, offset, _, address, length, _ in rows
+             if kind == 1 and length]  # fmt: skip
+    base = min(address for address, _ in parts)
+    image = bytearray(max(address + len(part) for address, part in parts) - base)
+    for address, part in parts:
+        image[address - base : address - base + len(part)] = part
+    return bytes(image)

@@ -61,7 +61,7 @@ def launched_singly(compiled: Compiled) -> Compiled:
     """The function without launches side by side, exchanged loops and a loop controller, which the driver has not."""
     loops = [loop for loop in compiled.loops
              if loop.plan.jam == 1 and loop.plan.interchange is None and not loop.plan.controls]  # fmt: skip
-    made = finish_function(compiled.program, compiled.signature, compiled.arch, loops, None)
+    made = finish_function(compiled.program, compiled.signature, compiled.arch, loops)
     made.native = compiled.native
     return made
 

@@ -1,23 +1,38 @@
-"""A whole program in simulation: on core and array, on the core alone, and compared with native code."""
+"""A function or a whole program on core and array and on the core alone, compared with native code; cycles by kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from gridloom.errors import SimulationError
+from gridloom.compiler.ir.c_source import CSource
+from gridloom.errors import MappingError, MissingExtra, SimulationError, SourceError
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.data import Arguments, read_arguments
-from gridloom.flow.system.build import array_sources, core_sources, launchable, link_program, linked_by_gcc, main_text
+from gridloom.flow.functions.native import native_output
+from gridloom.flow.system.build import (
+    Sources,
+    array_sources,
+    core_sources,
+    has_gcc,
+    launchable,
+    link_program,
+    linked_by_gcc,
+    main_text,
+    marked_core_sources,
+    with_access,
+)
 from gridloom.flow.system.compile import core_ir
-from gridloom.flow.system.plan import SystemPlan, plan_launches
-from gridloom.hardware.system.soc import Faults, ProgramRun, run_soc, soc_program
+from gridloom.flow.system.laps import LoopTime, loop_times
+from gridloom.flow.system.machines import Machine, Modelled, Verilated
+from gridloom.flow.system.plan import SystemPlan, left_over, plan_launches
+from gridloom.hardware.system.soc import Faults, ProgramRun
 
 #: How GCC compiles the function for the core alone, beside clang -O2. The last is for functions that GCC gets wrong
 #: with -O3: version 12 takes products of several bytes as products of words where it vectorises without a vector unit.
 GCC_OPTIONS: Final = ("-O2", "-O3", "-O3 -fno-tree-vectorize")
+_NUMBERS: Final = ("cycles", "busy", "stalled", "configuring", "loading", "transfer", "waiting")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +58,12 @@ class SystemRun:
     launched: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     output: str = field(default="", repr=False)
+    #: Whether the cycles are those of the model, and not of the hardware in Verilator.
+    predicted: bool = False
+    #: Whether a whole program ran, with its own main.
+    program: bool = False
+    #: Of each launched loop the time on the core alone, and with the array.
+    loops: Sequence[tuple[LoopTime, LoopTime]] = ()
 
     @property
     def core_alone(self) -> int:
@@ -69,41 +90,144 @@ class SystemRun:
         """The same without the cycles of data movement, but for those in which the core had work of its own."""
         return self.core_alone / max(1, self.cycles - min(self.transfer, self.waiting))
 
+    @property
+    def loop_speedup(self) -> float | None:
+        """The launched loops on the core over the same with the array; None where they were not measured."""
+        alone, together = (sum(pair[k].cycles for pair in self.loops) for k in (0, 1))
+        return alone / together if together else None
 
-def run_function_on_system(
-    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None = None, always: bool = False,
-    faults: Faults | None = None,
-) -> SystemRun:  # fmt: skip
-    """Run a compiled C function on data: on core and array, on the core alone and natively.
 
-    Costs the build of the hardware where it is new, and some seconds for each program.
+@dataclass(frozen=True, kw_only=True)
+class SystemTask:
+    """A compiled function with what it runs on: data, or the ``main`` of its files."""
+
+    compiled: Compiled
+    plan: SystemPlan
+    #: None for a program with a main of its own.
+    arguments: Arguments | None
+    #: Of each launched loop the time on the core alone, and with the array.
+    loops: Sequence[tuple[LoopTime, LoopTime]] = ()
+
+    @property
+    def main(self) -> str | None:
+        """The text of the main that calls the function."""
+        return None if self.arguments is None else main_text(self.compiled, self.arguments)
+
+    def link(self, sources: Sources) -> bytes:
+        """The binary of a program."""
+        return link_program(sources, self.source.path)
+
+    @property
+    def source(self) -> CSource:
+        """The files of the function."""
+        source = self.compiled.program.source
+        assert source is not None
+        return source
+
+    def differences(self, shown: ProgramRun) -> list[str]:
+        """Where what a program printed differs from what native code leaves or prints."""
+        if self.arguments is not None:
+            return _differences(self.compiled, self.arguments, shown)
+        expected = native_output(self.source)
+        if shown.output.strip() == expected.strip():
+            return []
+        pairs = zip([*shown.output.splitlines(), ""], [*expected.splitlines(), ""])
+        ours, theirs = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+        return [f"printed {ours!r}, native code printed {theirs!r}"]
+
+
+def plan_task(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemTask:
+    """What is launched for some data, or for a program's own.
+
+    Loops that a run of the model shows to be slower with the array stay on the core, unless ``always`` is set.
+    MappingError where none is left. Costs the links and the runs of two programs, four where a loop is left out.
     """
-    arguments = read_arguments(compiled.signature, given, seed)
-    path = Path(compiled.program.file)
     plan = launchable(plan_launches(compiled, arguments, always=always))
-    main = main_text(compiled, arguments)
-    simulation = soc_program(plan.system)
-    shown = run_soc(simulation, link_program(array_sources(plan, main), path), faults=faults)
-    if shown.status != 0:
-        raise SimulationError(ending(shown), where=str(path))
-    if not shown.numbers["busy"]:
+    task = SystemTask(compiled=compiled, plan=plan, arguments=arguments)
+    times = _measure_loops(task)
+    slower = [loop for loop, (core, array) in zip(plan.loops, times) if array.cycles >= core.cycles > 0]
+    idle = [loop for loop, (core, _) in zip(plan.loops, times) if not core.entries]
+    if always or not (slower or idle):
+        return replace(task, loops=times)
+    kept = [loop for loop in plan.loops if loop not in slower and loop not in idle]
+    reasons = [*plan.reasons, *(f"{loop.plan.name}: the core is faster" for loop in slower),
+               *(f"{loop.plan.name}: nothing was executed" for loop in idle)]  # fmt: skip
+    if not kept:
+        raise MappingError(f"no loop of {compiled.name!r} is launched on {compiled.arch.name}: {'; '.join(reasons)}")
+    loops = with_access([replace(loop, number=k) for k, loop in enumerate(kept)], left_over(compiled))
+    task = replace(task, plan=replace(plan, loops=tuple(loops), reasons=tuple(reasons)))
+    return replace(task, loops=_measure_loops(task))
+
+
+def _measure_loops(task: SystemTask) -> list[tuple[LoopTime, LoopTime]]:
+    """Of each launched loop the time on the core alone and with the array, by the model."""
+    plan, count, model = task.plan, len(task.plan.loops), Modelled()
+    sides = (marked_core_sources(plan, task.main), array_sources(plan, task.main, laps=True))
+    times = [loop_times(model.laps_of(plan, task.link(sources)), count) for sources in sides]
+    return list(zip(*times))
+
+
+def run_task(task: SystemTask, machine: Machine, *, faults: Faults | None = None) -> SystemRun:
+    """Run what was planned with the array and without, and compare what it leaves with native code.
+
+    On Verilator it costs the build of the hardware where that is new, and some seconds for each program.
+    """
+    compiled, plan = task.compiled, task.plan
+    shown = machine.run_system(plan, task.link(array_sources(plan, task.main)), faults)
+    faulty = shown.status is None or (shown.status == 3 and "gridloom: " in shown.output)
+    if faulty or (task.arguments is not None and shown.status != 0):
+        raise SimulationError(ending(shown), where=str(task.source.path))
+    if not shown.numbers["busy"] and task.arguments is not None:
         raise SimulationError(f"no loop of {compiled.name!r} is long enough for a launch; --always launches all")
-    differences = _differences(compiled, arguments, shown)
+    differences, wrong = _compared(task, "core and array", shown)
     alone: dict[str, int] = {}
     for name, text in core_ir(compiled.program).items():
-        run = run_soc(simulation, link_program(core_sources(compiled, text, main), path))
-        differences += [f"the core alone ({name}): {text}" for text in _differences(compiled, arguments, run)]
+        run = machine.run_core(plan, task.link(core_sources(compiled, text, task.main)))
+        found, _ = _compared(task, f"the core alone ({name})", run)
+        differences += found
         alone[name] = run.numbers["cycles"]
+    wrong += _add_gcc(task, machine, alone)
+    return SystemRun(
+        function=compiled.name, arch=compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
+        differences=tuple(differences), launched=tuple(loop.plan.name for loop in plan.loops),
+        reasons=(*plan.reasons, *wrong), output=shown.output, predicted=machine.predicts,
+        program=task.arguments is None, loops=task.loops, **{name: shown.numbers[name] for name in _NUMBERS},
+    )  # fmt: skip
+
+
+def _compared(task: SystemTask, label: str, run: ProgramRun) -> tuple[list[str], list[str]]:
+    """The differences of a run to native code, and why there was no comparison."""
+    try:
+        return [f"{label}: {text}" for text in task.differences(run)], []
+    except (SourceError, MissingExtra) as error:
+        return [], [f"not compared with native code: {error.message}"]
+
+
+def _add_gcc(task: SystemTask, machine: Machine, alone: dict[str, int]) -> list[str]:
+    """Add the cycles of the function as GCC compiles it; returns what GCC gets wrong."""
+    main, unit = task.main, task.source.units[0]
+    if main is None or task.source.linked or not has_gcc():
+        return []
     wrong = []
     for options in GCC_OPTIONS:
-        run = run_soc(simulation, linked_by_gcc(main, path, options.split()))
-        if found := _differences(compiled, arguments, run):
-            wrong.append(f"gcc {options} on the core alone is not counted: {found[0]}")
+        run = machine.run_core(task.plan, linked_by_gcc(main, unit, options.split()))
+        found, _ = _compared(task, "", run)
+        if found:
+            wrong.append(f"gcc {options} on the core alone is not counted{found[0]}")
         else:
             alone[f"gcc {options}"] = run.numbers["cycles"]
         if options == "-O3" and not found:
             break
-    return system_run(plan, shown, alone, tuple(differences), tuple(wrong))
+    return wrong
+
+
+def run_function_on_system(
+    compiled: Compiled, given: Mapping[str, Any], *, seed: int | None = None, always: bool = False,
+    faults: Faults | None = None, machine: Machine = Verilated(),
+) -> SystemRun:  # fmt: skip
+    """Run a compiled C function on data: on core and array, on the core alone and natively."""
+    task = plan_task(compiled, read_arguments(compiled.signature, given, seed), always=always)
+    return run_task(task, machine, faults=faults)
 
 
 def ending(run: ProgramRun) -> str:
@@ -112,21 +236,6 @@ def ending(run: ProgramRun) -> str:
     if lines:
         return lines[-1].removeprefix("gridloom: ")
     return f"the program ended with {run.status}" if run.status is not None else "the program did not end"
-
-
-def system_run(
-    plan: SystemPlan, shown: ProgramRun, alone: Mapping[str, int], differences: tuple[str, ...],
-    wrong: tuple[str, ...] = (),
-) -> SystemRun:  # fmt: skip
-    """The record of a run, from what the program reported."""
-    names = ("cycles", "busy", "stalled", "configuring", "loading", "transfer", "waiting")
-    numbers = {name: shown.numbers[name] for name in names}
-    return SystemRun(
-        function=plan.compiled.name, arch=plan.compiled.arch.name, streams=not plan.system.has_memory, alone=alone,
-        differences=differences,
-        launched=tuple(loop.plan.name for loop in plan.loops), reasons=(*plan.reasons, *wrong), output=shown.output,
-        **numbers,
-    )  # fmt: skip
 
 
 def _differences(compiled: Compiled, arguments: Arguments, shown: ProgramRun) -> list[str]:
@@ -158,34 +267,3 @@ def _hex(contents: bytes) -> str:
 
 def _chunks(text: str) -> list[str]:
     return [text[k : k + 8] for k in range(0, len(text), 8)]
-
-
-def record(run: SystemRun) -> dict[str, Any]:
-    """A run as plain JSON data."""
-    return {
-        "function": run.function, "arch": run.arch, "equal": not run.differences, "differences": list(run.differences),
-        "cycles": run.cycles, "array": run.busy, "stalled": run.stalled, "transfer": run.transfer,
-        "waiting": run.waiting,
-        "configuration": run.configuration, "host": run.host, "core_alone": dict(run.alone),
-        "speedup": round(run.speedup, 3), "speedup_without_transfers": round(run.speedup_without_transfers, 3),
-        "launched": list(run.launched), "not_launched": list(run.reasons),
-    }  # fmt: skip
-
-
-def table(run: SystemRun) -> str:
-    """A run as text."""
-    lines = [f"{run.function} on a RISC-V core with {run.arch}: {len(run.launched)} loops on the array"]
-    lines += [f"  {text}" for text in run.reasons]
-    if run.differences:
-        lines += ["differs from native code:", *(f"  {text}" for text in run.differences)]
-    else:
-        lines.append("the program printed what native code leaves")
-    rows = [("array", run.busy), ("transfer", run.transfer), ("configuration", run.configuration), ("host", run.host),
-            ("core and array", run.cycles)]  # fmt: skip
-    rows += [(f"core alone, {name}", cycles) for name, cycles in run.alone.items()]
-    width = max(len(name) for name, _ in rows)
-    lines += [f"  {name:<{width}}  {cycles:>9}" for name, cycles in rows]
-    lines.append(
-        f"speed-up {run.speedup:.2f}, without transfers {run.speedup_without_transfers:.2f}, over the faster core alone"
-    )
-    return "\n".join(lines)

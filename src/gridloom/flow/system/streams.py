@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Unpack
 
 from gridloom.archs.model import Arch
@@ -20,6 +20,7 @@ from gridloom.flow.functions.compile import (
     finish_function,
     map_loop,
     mapping_request,
+    restrict_loops,
 )
 from gridloom.flow.request import Request
 
@@ -30,15 +31,16 @@ def fixed_stride(plan: LoopPlan, access: Instruction) -> int | None:
 
 
 def compile_streams(
-    program: FunctionProgram, signature: Signature, arch: Arch, path: Path, **options: Unpack[CompileOptions]
-) -> Compiled:
+    program: FunctionProgram, signature: Signature, arch: Arch, only: Collection[str],
+    **options: Unpack[CompileOptions],
+) -> Compiled:  # fmt: skip
     """A function with those loops on an array without memory units whose accesses move by a fixed step.
 
     Only innermost counted loops are taken.
     """
     request = mapping_request(arch, options)
-    loops = [_stream_loop(plan, program.module, program.file, arch, request) for plan in program.loops]
-    bare = finish_function(program, signature, arch, [CompiledLoop(plan=plan) for plan in program.loops], path)
+    loops = [_stream_loop(plan, program.module, program.file, arch, request) for plan in restrict_loops(program, only)]
+    bare = finish_function(program, signature, arch, [CompiledLoop(plan=plan) for plan in program.loops])
     bare.loops = tuple(loops)
     return bare
 

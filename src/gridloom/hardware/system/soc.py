@@ -80,6 +80,11 @@ def run_soc(program: Path, binary: bytes, *, faults: Faults | None = None, limit
         raise SimulationError(f"the simulation of the program failed: {(done.stderr or done.stdout)[-300:]}")
     text, _, ending = done.stdout.rpartition("exit ")
     status = ending.split()[0]
+    return read_report(text, None if status == "limit" else int(status))
+
+
+def read_report(text: str, status: int | None) -> ProgramRun:
+    """What a program printed, without the numbers that it reported, and those."""
     numbers = {m[1]: int(m[2], 16) for m in re.finditer(r"^#(\w+) ([0-9a-f]{8})$", text, re.M)}
     output = "\n".join(line for line in text.splitlines() if not re.match(r"#\w+ [0-9a-f]{8}$", line))
-    return ProgramRun(output, None if status == "limit" else int(status), numbers)
+    return ProgramRun(output, status, numbers)

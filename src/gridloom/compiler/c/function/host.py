@@ -32,16 +32,14 @@ class Host:
     def memory(self, objects: Mapping[str, bytes]) -> Memory:
         """A memory with the objects given and every global as the file initialises it.
 
-        A global may be given by its name as well, to start with other contents. SourceError for a table that holds
-        something other than numbers.
+        A global may be given by its name as well, to start with other contents. One of other files, and a table of
+        something other than numbers, has no bytes: reading it ends the run.
         """
         layout = DataLayout(self.module.structs)
         contents: dict[str, bytes] = {}
         for name, variable in self.module.globals.items():
-            image = initial_bytes(variable, layout)
-            if image is None:
-                raise SourceError(f"global {name!r} holds something other than numbers", where=self.file)
-            contents[global_key(name)] = image
+            # What the host cannot know has no bytes, so that whoever reads it is told.
+            contents[global_key(name)] = initial_bytes(variable, layout) or b""
         return Memory({**contents, **objects}, STACK if self.has_stack else 0)
 
     def run(

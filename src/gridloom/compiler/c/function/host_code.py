@@ -262,9 +262,9 @@ class _Writer:
         if item.callee in self.code.first_block:
             return f"{python_name(item.callee)}({', '.join(operands)})"
         if not known(item.callee):
-            raise SourceError(
-                f"it calls {item.callee or 'through a pointer'!r}, which has no body in the file; write one"
-            )
+            what = f"calls {item.callee!r}, which has no body in the files"
+            what = what if item.callee else "calls through a pointer"
+            return f"STOP({item.line}, {what + '; the host does not know it'!r})"
         name = f"K{len(self.code.calls)}"
         self.code.calls[name] = (item.callee, (item.type, *(operand.type for operand in item.operands)), item.line)
         return f"{name}({', '.join(operands)})"

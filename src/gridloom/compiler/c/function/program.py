@@ -20,8 +20,10 @@ from gridloom.compiler.c.nest.interchange import Exchanged, interchange_nest
 from gridloom.compiler.c.nest.restarts import controlled_loops
 from gridloom.compiler.c.region import LoopRegion, flatten_nest, single
 from gridloom.compiler.c.translate import translate
-from gridloom.compiler.ir.driver import compile_to_ir
+from gridloom.compiler.ir.c_source import CSource, source_of
+from gridloom.compiler.ir.driver import compile_program
 from gridloom.compiler.ir.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
+from gridloom.compiler.ir.linking import keep_reachable
 from gridloom.compiler.ir.reader import read_module
 from gridloom.errors import GridloomError, SourceError
 
@@ -131,19 +133,33 @@ class FunctionProgram:
     loops: tuple[LoopPlan, ...]
     #: Whether clang has unrolled short loops of a constant number of iterations.
     unrolled: bool = False
+    #: The files that it was read from; None where its IR comes from elsewhere.
+    source: CSource | None = None
+    #: Whether its files' ``main`` is kept beside the function.
+    main: bool = False
+    #: What clang took for granted in an old text.
+    warnings: tuple[str, ...] = ()
     #: The IR that the loops were read from, where it is not what clang makes of the file.
     ir: str = field(default="", repr=False)
 
 
-def read_program(path: Path, function: str, *, unrolled: bool = False) -> FunctionProgram:
-    """The program of a function of a C file. SourceError where the file does not compile or has no such function.
+def read_program(
+    source: Path | CSource, function: str, *, unrolled: bool = False, main: bool = False
+) -> FunctionProgram:
+    """The program of a function of C files. SourceError where one does not compile or none has such a function.
 
     With ``unrolled``, short loops of a constant number of iterations are unrolled, so that the loops around them become
-    innermost ones.
-    Runs clang once, 0.1 to 0.4 s; the rest is linear in the instructions, but for the order of memory accesses.
+    innermost ones. Only what the function reaches is read; with ``main``, what ``main`` reaches as well.
+    Runs clang once for each file, 0.1 to 0.4 s; the rest is linear in the instructions, but for the order of memory
+    accesses.
     """
-    found = program_of(read_module(compile_to_ir(path, unrolled=unrolled), str(path)), function, str(path))
-    return replace(found, unrolled=unrolled)
+    found = source_of(source)
+    made = compile_program(found, unrolled=unrolled)
+    file = str(found.path)
+    module = read_module(keep_reachable(made.ir, {function, *(["main"] if main else [])}, file), file)
+    return replace(
+        program_of(module, function, file), unrolled=unrolled, source=found, main=main, warnings=made.warnings
+    )
 
 
 def program_of(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from gridloom.compiler.ir.c_source import CSource, CUnit, source_of
 from gridloom.compiler.ir.driver import (
     MAX_IR_BYTES,
     MAX_MEMORY,
@@ -79,24 +80,37 @@ class Signature:
     variables: dict[str, CType]
 
 
-def read_signature(path: Path, function: str) -> Signature:
-    """The signature of a function of a C file; SourceError where the file has none of that name. Runs clang once."""
-    return parse_signature(_debug_ir(path), function, str(path))
+def read_signature(source: Path | CSource, function: str) -> Signature:
+    """The signature of a function of a C program; SourceError where it has none of that name.
+
+    Runs clang once for each file.
+    """
+    program = source_of(source)
+    texts = [_debug_ir(unit) for unit in program.units]
+    found = [text for text in texts if f'!DISubprogram(name: "{function}",' in text]
+    made = parse_signature("\n".join(found[:1] or texts[:1]), function, str(program.path))
+    if len(texts) == 1:
+        return made
+    variables: dict[str, CType] = {}
+    for text in texts:
+        variables |= _Types.of(text).variables()
+    return replace(made, variables=variables)
 
 
-def _debug_ir(path: Path) -> str:
-    """The file's IR with debug information."""
-    compiler = find_compiler()
+def _debug_ir(unit: CUnit) -> str:
+    """A file's IR with debug information."""
+    compiler, path = find_compiler(), unit.path
     with tempfile.TemporaryDirectory(prefix="gridloom-c-") as folder:
         output = Path(folder) / "types.ll"
-        words = [*compiler.command, *compiler.target, *SEMANTICS, *_FLAGS, "-o", str(output), str(path.resolve())]
+        words = [*compiler.command, *compiler.target, *SEMANTICS, *unit.words, *_FLAGS]
+        words += ["-o", str(output), str(path.resolve())]
         run_compiler(words, Path(folder), path, TIME_LIMIT, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
         return with_letters(output.read_text(encoding="utf-8", errors="replace")) if output.is_file() else ""
 
 
 def parse_signature(text: str, function: str, where: str) -> Signature:
     """The signature that debug information gives a function."""
-    types = _Types({int(m[1]): m[2] for m in _DEFINITION.finditer(text)})
+    types = _Types.of(text)
     program = next(
         (number for number, body in types.records.items() if body.startswith("!DISubprogram(")
          and f'name: "{function}",' in body and "DISPFlagDefinition" in body), None,
@@ -124,6 +138,11 @@ class _Types:
 
     def __init__(self, records: dict[int, str]) -> None:
         self.records = records
+
+    @classmethod
+    def of(cls, text: str) -> _Types:
+        """The records of a module."""
+        return cls({int(m[1]): m[2] for m in _DEFINITION.finditer(text)})
 
     def field(self, number: int | None, name: str) -> int | None:
         """The record that a field of a record names."""
@@ -185,6 +204,4 @@ class _Types:
 
 
 def _changed(kind: CType, **changes: object) -> CType:
-    from dataclasses import replace
-
     return replace(kind, **changes)  # type: ignore[arg-type]
