@@ -18,13 +18,14 @@ EXTRAS_test := $(EXTRAS)
 READY := $(VENV)/.ready-test
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs results test test-slow lint types format coverage clean
+.PHONY: help venv demo docs pages results test test-slow lint types format coverage clean
 
 help:
 	@echo "make demo       map a loop of a C file, verify and simulate it, draw it, write report.html"
 	@echo "make test       lint, types and all tests that are not slow"
 	@echo "make test-slow  the slow tests"
 	@echo "make docs       the documentation as a site in $(SITE); a broken link is an error"
+	@echo "make pages      write the pages that follow from code and stored results"
 	@echo "make results    measure all quick claims again and compare them with what is stored"
 	@echo "make lint | types | format | coverage | venv | clean"
 
@@ -51,6 +52,16 @@ docs: $(VENV)/.ready-docs
 	$(BIN)/python -m benchmarks pages --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo "the site is in $(SITE)/index.html; with search: python3 -m http.server --directory $(SITE)"
+
+# What follows from code and stored results; tests compare each with its source.
+pages: $(READY)
+	$(BIN)/python -m tests.archs.record_tables
+	$(BIN)/python -m tests.target_pages
+	$(BIN)/python -m tests.plugins.hook_table
+	$(BIN)/python -m tests.glossary
+	$(BIN)/python -m tests.public_api
+	$(BIN)/python -m tests.reference_pages
+	$(BIN)/python -m benchmarks pages
 
 results: $(READY)
 	$(BIN)/python -m benchmarks compare --quick

@@ -1,4 +1,4 @@
-"""The built wheel in an empty environment: the demo, the hints, nothing of the checkout; the source distribution."""
+"""The built wheel in an empty environment: the demo, hints, nothing of the checkout; and the source distribution."""
 
 from __future__ import annotations
 

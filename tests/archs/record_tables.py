@@ -156,12 +156,32 @@ def tables() -> dict[str, str]:
     return found | {"presets": preset_table(), "traits": trait_table()}
 
 
+def settings_table(mapper: str, trait: str = "") -> str:
+    """One row for each setting of a mapper, on the arrays with a trait where it has several configurations.
+
+    What a command has an option for is left out.
+    """
+    from gridloom.search.choice import config_type
+
+    entry = registry.entry("mappers", mapper)
+    kind = next(kind for kind in entry.takes if not trait or trait in kind.traits)
+    record = config_type(entry.load(kind))
+    texts, rows, meaning = comments(record), [], ""
+    for field in dataclasses.fields(record):
+        meaning = (texts[field.name] or meaning).replace("None:", "none:")
+        if field.name not in ("ii", "pin", "init", "place", "prove"):
+            rows.append(f"| `{field.name}` | {default(field)} | {meaning} |")
+    return "\n".join(["| setting | default | meaning |", "| --- | --- | --- |", *rows])
+
+
 def filled(text: str) -> str:
     """A document with every marked table written anew."""
     known = tables()
 
     def table(mark: re.Match[str]) -> str:
-        return f"<!-- table: {mark[1]} -->\n{known[mark[1]]}\n<!-- end -->"
+        kind, *names = mark[1].split()
+        rows = settings_table(*names) if kind == "settings" else known[mark[1]]
+        return f"<!-- table: {mark[1]} -->\n{rows}\n<!-- end -->"
 
     return re.sub(r"<!-- table: (.*?) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
 

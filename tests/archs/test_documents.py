@@ -17,7 +17,11 @@ from gridloom.dfg.ops import DOMAINS
 from gridloom.mapping import json_format as mapping_format
 
 PAGES = ("architecture.md", "arrays.md", "formats.md")
-TABLED = (*PAGES, "targets/dataflow.md")
+TABLED = (
+    *PAGES,
+    "targets/dataflow.md",
+    *sorted(f"algorithms/{path.name}" for path in (DOCUMENTS / "algorithms").glob("*.md")),
+)
 
 
 def text_of(page: str) -> str:
