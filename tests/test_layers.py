@@ -104,6 +104,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "targets.report": NOUNS | {"emit"},
     # Exporters have passes for their machines, and try programs on the data that the simulator draws.
     "targets.export": NOUNS | {"transform", "sim"},
+    "targets.foreign": NOUNS | {"yaml_text"},
     "targets.spoke_ram": NOUNS,
     "targets.commands": NOUNS | TOOLS | {"flow", "explore", "cli"},
 }
@@ -117,7 +118,7 @@ RUNS_FLOWS = {
 
 #: Part of a target -> the parts of the same target that it may not import: a search knows nothing of what judges it,
 #: of what shows it or of who runs it.
-_NOT_FOR_SEARCHES = frozenset({"rules", "machine", "commands", "sections", "report", "picture", "export"})
+_NOT_FOR_SEARCHES = frozenset({"rules", "machine", "commands", "sections", "report", "picture", "export", "foreign"})
 NOT_WITHIN: dict[str, frozenset[str]] = {
     "mappers": _NOT_FOR_SEARCHES | {"learned"},
     "bounds": _NOT_FOR_SEARCHES | {"learned", "mappers"},

@@ -47,6 +47,7 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "rtl": [(["saved.json", "-o", "rtl"], None)],
     "cosim": [(["saved.json", "--simulator", "icarus"], None)] if shutil.which("iverilog") else [],
     "emit": [(["openedge", "loop.json", "-o", "program"], None)],
+    "import": [(["neura", "counter.yaml", "-o", "imported.json"], None)],
     "vpr": [(["kernel:vector_add", "--arch", "mesh:3x3", "-o", "vpr"], None)],
     "list": [(["mappers"], None)],
     "doctor": [([], None)],
@@ -94,6 +95,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], 
     """What every command does where all optional packages are missing: its help and its representative calls."""
     folder = tmp_path_factory.mktemp("bare")
     (folder / "network.onnx").write_bytes(b"")
+    counter = "array_config: {columns: 1, rows: 1, compiled_ii: 1, cores: []}"
+    (folder / "counter.yaml").write_text(counter, encoding="utf-8")
     listed = [[name, "--help"] for name in commands()]
     listed += [[name, *call] for name, calls in CALLS.items() for call, _ in calls]
     words = [[word.format(examples=REPOSITORY / "examples") for word in call] for call in listed]

@@ -283,6 +283,12 @@ TARGET: Final = Target(
             "openedge loop.json -o program",
             "Hardware",
         ),
+        "import": Command(
+            "gridloom.cli.commands.import_command:import_mapping",
+            "Read and judge a mapping that another tool made.",
+            "neura mapping.yaml -o mapping.json",
+            "Judge and understand",
+        ),
         "train": Command(
             "gridloom.cli.commands.model_commands:train",
             "Train a model, or make the data it learns from.",

@@ -63,8 +63,9 @@ HOOKS: Final[Mapping[str, str]] = {
     "estimates": "style or trait: an object with check, judge, record and text that estimates what is reached",
     "python_modules": "package that a Python file imports: an object that reads and lists such files",
     "exports": "option of map: (Mapping) -> text of the file",
-    "objectives": "trait: an object that counts clocks: clocks_of, takes_lane, lanes_of, cost, MOST_II",
+    "objectives": "trait: an object that counts clocks: clocks_of, takes_lane, lanes_of, expect, cost, MOST_II",
     "emitters": "format: (Mapping, seed) -> texts of files by name, and facts about the program of another machine",
+    "importers": "format: (Path) -> the Mapping in a file of another tool, or MappingError with the reason",
     "cost_samples": "trait: () -> pipeline, decisions, and which of them is better and which worse, for cost models",
 }
 

@@ -36,22 +36,25 @@ def add_ports(builder: ArchBuilder, tile: int, links: Sequence[Link]) -> None:
         builder.register_files.append(RegisterFile(name=f"{name}.p{k}", registers=(register,), adjustable=False))
 
 
-def add_ways(builder: ArchBuilder, tile: int, links: Sequence[Link], file: File | None, hops: int) -> None:
+def add_ways(
+    builder: ArchBuilder, tile: int, links: Sequence[Link], file: File | None, hops: int, *, latched: bool = False
+) -> None:
     """Add the ways of a crossbar without ports: from links to operands, registers and, with ``hops``, other links.
 
-    ``file`` is the tile's own register file, which links write as results do, and which drives links as well.
+    ``file`` is the tile's own register file, which links write as results do, and which drives links as well. What
+    enters a ``latched`` link is on it in the next cycle, and may also go back.
     """
     for source, target, link in links:
         if source == tile:
             for register in file.exits if file else ():
-                builder.arc(register, link)
+                builder.arc(register, link, int(latched))
         elif target == tile:
             for operand in _operands(builder, tile):
                 builder.arc(link, operand)
             for register in file.entries if file else ():
                 builder.arc(link, register, 1)
-            for onward in _onward(links, tile, source) if hops > 1 else ():
-                builder.arc(link, onward)
+            for onward in _onward(links, tile, -1 if latched else source) if hops > 1 or latched else ():
+                builder.arc(link, onward, int(latched))
 
 
 def _operands(builder: ArchBuilder, tile: int) -> list[int]:

@@ -111,6 +111,10 @@ TARGET: Final = Target(
         "passes": {"instructions": "gridloom.targets.modulo.export.openedge.lowering:lower"},
         "rules": {"instructions": "gridloom.targets.modulo.rules.openedge:RULES"},
         "objectives": {"instructions": "gridloom.targets.modulo.export.openedge.objective"},
+        "importers": {
+            "neura": "gridloom.targets.modulo.foreign.neura:read",
+            "satmapit": "gridloom.targets.modulo.foreign.satmapit:read",
+        },
         "emitters": {"openedge": "gridloom.targets.modulo.export.openedge.package:package"},
     },
 )

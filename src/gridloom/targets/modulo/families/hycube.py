@@ -35,6 +35,8 @@ class HycubeParameters(TimeSharedParameters):
     regs: int | None = None
     #: How many registers of a file rotate: ``free`` lets the mapping choose, a number fixes it.
     rotating: int | Literal["free"] = 0
+    #: Whether what a link carries waits in a register at its beginning, as in VectorCGRA; needs ``hops`` 1.
+    latched: bool = False
     #: Whether a value may also pass through a function unit, which takes its issue slot.
     moves: bool = True
     #: Which PEs access memory: a selector.
@@ -48,7 +50,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
     """
     p = parameters(HycubeParameters, spec)
     check_parameters(p, p.regs or 0)
-    check_range(p, "hops", 1, MAX_HOPS)
+    check_range(p, "hops", 1, 1 if p.latched else MAX_HOPS)
     builder = ArchBuilder()
     accesses = add_tiles(builder, p, moves=p.moves)
     links = _add_links(builder, p)
@@ -57,7 +59,7 @@ def build(spec: Mapping[str, Any]) -> Arch:
         if p.regs is None:
             add_ports(builder, tile, near)
         else:
-            add_ways(builder, tile, near, _file(builder, p, tile), p.hops)
+            add_ways(builder, tile, near, _file(builder, p, tile), p.hops, latched=p.latched)
     if accesses:
         add_memory(builder, p.rows, p.bus, writes_registers=p.regs is not None)
     return finish_array(
@@ -83,7 +85,10 @@ def _add_links(builder: ArchBuilder, p: HycubeParameters) -> list[Link]:
             row, col = record.row + dr, record.col + dc
             if 0 <= row < p.rows and 0 <= col < p.cols:
                 link = builder.add(f"{record.name}>pe_{row}_{col}", Kind.LINK, tile, position=position)
-                builder.arc(builder.index[f"{record.name}.out"], link)
+                if p.latched:
+                    builder.arc(builder.index[f"{record.name}.fu"], link, record.latency_of("route"))
+                else:
+                    builder.arc(builder.index[f"{record.name}.out"], link)
                 links.append((tile, row * p.cols + col, link))
                 position += 1
     return links

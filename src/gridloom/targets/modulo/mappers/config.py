@@ -40,7 +40,7 @@ class ModuloConfig(GivenPlacements):
     recompute: bool = True
     #: On arrays whose slots last several clocks: batches of starts at each II from which the mapping of least clocks is
     #: taken; 0: the first mapping of the lowest II.
-    batches: int = 8
+    batches: int = 32
     #: On arrays with memory banks: the bank of some arrays, as in ``x:left+y:right``; the mapper chooses the others.
     banks: str = ""
 

@@ -159,9 +159,9 @@ class Walk:
         return self.search if problem is None else ModuloSearch(problem)
 
     def passes(self) -> float:
-        """The passes below the best II: without a limit as many as are asked for; one where clocks count, too."""
-        if self.search.counts_clocks(self.config):
-            return 1
+        """The passes below the best II: without a limit as many as are asked for; none where clocks count."""
+        if self.search.counts_clocks(self.config) and self.config.ii is None:
+            return 0
         return self.config.passes if self.clock.budget.unlimited else math.inf
 
     def effort(self, turn: int) -> Parameters:

@@ -64,7 +64,7 @@ def assemble(mapping: Mapping) -> PeProgram:
     lengths: list[int] = []
     assembly = _Assembly(mapping)
     for beyond in range(assembly.most_beyond + 1):
-        program = _Assembly(mapping, beyond).program()
+        program = assembly.program(beyond)
         lengths.append(len(program.lines))
         if lengths[-1] <= LENGTH:
             return program
@@ -74,7 +74,7 @@ def assemble(mapping: Mapping) -> PeProgram:
 class _Assembly:
     """The assembly of one mapping."""
 
-    def __init__(self, mapping: Mapping, beyond: int = 0) -> None:
+    def __init__(self, mapping: Mapping) -> None:
         self.mapping, self.dfg, self.arch, self.ii = mapping, mapping.dfg, mapping.arch, mapping.ii
         self.grid = Grid(self.arch.rows, self.arch.cols)
         self.configuration: Configuration = configure(mapping)
@@ -85,20 +85,12 @@ class _Assembly:
         self.initials = self._initials()
         early = self._early_moves()
         self.firings = [self._firing(slot, early) for slot in self.configuration.slots]
-        self.reads: list[list[Parameter]] = [[] for _ in range(self.grid.cols)]
-        self.writes: list[list[str]] = [[] for _ in range(self.grid.cols)]
         self.start = self._window()
         #: The iteration of the first pass that belongs to the last iteration in the last pass, and the least it can be.
         bound = [self._passes(f) for f in self.firings if self._is_exact(f)]
         bound += [self._passes(f) + self._is_overwritten(f) for f in self._liveouts()]
-        last = max([*bound, *(self._passes(f) for f in self.firings if f.node >= 0)])
-        self.most_beyond = last - max(bound, default=0)
-        self.beyond = beyond
-        self.last = last - beyond
-        #: Loads of the straight code: (line, PE) -> what is loaded.
-        self.loads: dict[tuple[int, int], Parameter] = {}
-        #: Stores of the epilogue: (identity of the line, PE) -> the live-out.
-        self.stored: dict[tuple[int, int], str] = {}
+        self.latest = max([*bound, *(self._passes(f) for f in self.firings if f.node >= 0)])
+        self.most_beyond = self.latest - max(bound, default=0)
 
     def _branch_node(self) -> int:
         """The node that ends the loop."""
@@ -233,8 +225,15 @@ class _Assembly:
 
     # -- the parts ----------------------------------------------------------------------------------------------------
 
-    def program(self) -> PeProgram:
-        """The program."""
+    def program(self, beyond: int) -> PeProgram:
+        """The program whose kernel goes on for some passes in place of an epilogue."""
+        self.beyond, self.last = beyond, self.latest - beyond
+        self.reads: list[list[Parameter]] = [[] for _ in range(self.grid.cols)]
+        self.writes: list[list[str]] = [[] for _ in range(self.grid.cols)]
+        #: Loads of the straight code: (line, PE) -> what is loaded.
+        self.loads: dict[tuple[int, int], Parameter] = {}
+        #: Stores of the epilogue: (identity of the line, PE) -> the live-out.
+        self.stored: dict[tuple[int, int], str] = {}
         unplaced = [n for n in self.dfg.nodes if n.liveout and n.op in ("const", "livein")]
         if unplaced:
             raise MappingError(f"live-out {unplaced[0].liveout!r} is no result of the loop")

@@ -1,5 +1,6 @@
 """The graph of a loop as OpenEdgeCGRA can run it, computing the same.
 
+0. Chains and masks become shorter (:mod:`.peephole`).
 1. Streams become accesses, and conditional stores store what was there where the condition is 0.
 2. Ops that the machine has not become ones that it has; comparisons become flags of selects (:mod:`.comparisons`).
 3. Indices become pointers (:mod:`.addresses`).
@@ -22,6 +23,7 @@ from gridloom.dfg.ops import FUSED
 from gridloom.targets.modulo.export.openedge.addresses import PointerTable
 from gridloom.targets.modulo.export.openedge.comparisons import COMPARISONS, Flag, as_value, choose, compare
 from gridloom.targets.modulo.export.openedge.drafts import LoweredDraft, Ref
+from gridloom.targets.modulo.export.openedge.peephole import shorten
 from gridloom.transform.streams import streams_to_memory
 
 #: Op -> the comparison of its operands, and the operand that it takes where that holds.
@@ -36,7 +38,7 @@ def lower(dfg: Dfg, arch: Arch) -> Dfg:
     split = any(edge.kind in ("pair", "async") for edge in dfg.edges)
     if dfg.domain != "i32" or split or any(node.op == "ne" and node.id == "loop_branch" for node in dfg.nodes):
         return dfg
-    return _Lowering(streams_to_memory(dfg)).result()
+    return _Lowering(shorten(streams_to_memory(dfg))).result()
 
 
 class _Lowering:
@@ -171,6 +173,18 @@ def _low_byte(draft: LoweredDraft, name: str, x: Ref) -> None:
     draft.add("and", x, draft.const(255), id=name)
 
 
+def _least_with_tag(draft: LoweredDraft, name: str, x: Ref, y: Ref) -> None:
+    """The lesser of two values, with bit 0 set where it is the second."""
+    one = draft.const(1)
+    first, second = draft.add("or", x, one), draft.add("or", y, one)
+    choose(draft, compare(draft, "lt", second, first), second, draft.add("and", x, draft.const(-2)), id=name)
+
+
+def _select_by_tag(draft: LoweredDraft, name: str, tag: Ref, x: Ref, y: Ref) -> None:
+    """The second operand where bit 0 of the first is set, else the third."""
+    choose(draft, Flag("zero", draft.add("and", tag, draft.const(1)), opposite=True), x, y, id=name)
+
+
 def _count_ones(draft: LoweredDraft, name: str, x: Ref) -> None:
     """Add neighbouring fields, in parallel, and the bytes by a multiplication."""
     for shift, mask in _FIELDS:
@@ -181,6 +195,7 @@ def _count_ones(draft: LoweredDraft, name: str, x: Ref) -> None:
 
 
 _RULES: Final[dict[str, Callable[..., None]]] = {
-    "neg": _negate, "not": _invert, "abs": _absolute, "square": _square, "rotl": _rotate, "popcount": _count_ones,
+    "neg": _negate, "not": _invert, "abs": _absolute, "square": _square, "rotl": _rotate,
+    "min_tag": _least_with_tag, "select_tag": _select_by_tag, "popcount": _count_ones,
     "sext8": _extend(8, "shr"), "sext16": _extend(16, "shr"), "zext8": _low_byte, "zext16": _extend(16, "lshr"),
 }  # fmt: skip
