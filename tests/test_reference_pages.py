@@ -21,7 +21,7 @@ QUESTIONS = {
     "which C is taken?": ("c-frontend.md", "## What is taken"),
     "how do I use a cluster?": ("cluster.md", "--cluster"),
     "how do I cite it?": ("how-to/cite.md", "@software"),
-    "how large is an installation?": ("how-to/install.md", "What an installation costs"),
+    "how large is an installation?": ("how-to/install.md", "MB"),
 }
 
 

@@ -65,7 +65,7 @@ def test_python_blocks_give_the_values_they_show(page):
 
 
 def test_every_map_option_is_documented(gridloom):
-    text = (REPOSITORY / "docs/cli.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs/reference/commands.md").read_text(encoding="utf-8")
     for command in ("map", "bench", "show", "simulate"):
         offered = set(re.findall(r"--[a-z-]+", gridloom(command, "--help").out)) - {"--help"}
         missing = {option for option in offered if option not in text and option != "--output"}

@@ -108,6 +108,14 @@ def biquad(folder):
     return folder / "biquad.json"
 
 
+def test_live_ins_are_given_in_one_list_or_one_by_one(gridloom, tmp_path):
+    file = biquad(tmp_path)
+    together = gridloom("rtl", file, "-o", tmp_path / "a", "--livein", "b0=3,b1=0x10", "--json")
+    apart = gridloom("rtl", file, "-o", tmp_path / "b", "--livein", "b0=3", "--livein", "b1=16", "--json")
+    assert json.loads(together.out)["unset_liveins"] == json.loads(apart.out)["unset_liveins"] == []
+    assert (tmp_path / "a" / "config.bin").read_bytes() == (tmp_path / "b" / "config.bin").read_bytes()
+
+
 @pytest.mark.tools
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="Icarus Verilog is not installed")
 def test_live_ins_that_are_not_given_are_random_and_said_to_be(gridloom, tmp_path):

@@ -124,6 +124,11 @@ class Result:
 
         return result_html(self)
 
+    @property
+    def lines(self) -> MappingABC[str, int]:
+        """Node -> the line of the source that it was made of; empty for sources without lines."""
+        return {} if self.text is None else self.text.listing(self.dfg).nodes
+
     def why(self, *, search: bool = True) -> Explanation:
         """What bounds the result or forbids a mapping, and what would help, tried before it is offered.
 
@@ -135,7 +140,7 @@ class Result:
 
         mapper = self.mapper if registry.has("mappers", self.mapper) else "auto"
         trial = Request(source=self.dfg, arch=self.arch, mapper=mapper, seed=self.seed) if search else None
-        return explain(self.dfg, self.arch, self.mapping, self.failure, trial=trial)
+        return explain(self.dfg, self.arch, self.mapping, self.failure, lines=self.lines, trial=trial)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON data: every field is always there, null where it has no meaning."""

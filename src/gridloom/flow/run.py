@@ -14,6 +14,7 @@ the record, so that every saved mapping names what made it.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from gridloom.flow.inputs import prepare
 from gridloom.flow.lanes import split_alternatives, told_of_split
 from gridloom.flow.loops.alternatives import Alternative, map_best
 from gridloom.flow.options import choose, make_config
-from gridloom.flow.placements import read_placement
+from gridloom.flow.placements import read_placement, split_regions
 from gridloom.flow.request import Placement, Request
 from gridloom.flow.result import Result
 from gridloom.flow.source.comparison import Reference
@@ -138,7 +139,13 @@ def mapper_config(request: Request, mapper: str | MapperFunction, dfg: Dfg, arch
         asked: Placement | None = getattr(request, name)
         if asked is not None:
             given[name] = read_placement(asked, dfg, arch, option=f"--{name}")
-    return make_config(mapper_name(mapper), config_type(function_for(mapper, arch)), request.settings, given)
+    kind = config_type(function_for(mapper, arch))
+    if "pin" in given:
+        given |= split_regions(given["pin"])
+        fields = {field.name for field in dataclasses.fields(kind)}
+        if "region" in given and "pin" in fields and "region" not in fields:
+            raise OptionError(f"mapper {mapper_name(mapper)!r} takes tiles, and no regions", where="--pin")
+    return make_config(mapper_name(mapper), kind, request.settings, given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,14 @@ class GivenPlacements:
     place: MappingABC[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenRegions(GivenPlacements):
+    """The same with regions: what nodes may sit on, for mappers that keep to them."""
+
+    #: Nodes that stay within some tiles: node -> names of tiles.
+    region: MappingABC[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 def sits_on_tile(dfg: Dfg, arch: Arch, position: int) -> bool:
     """Whether the node at a position of the graph takes a tile of the array."""
     return dfg.op_class(dfg.nodes[position].id) not in arch.free and not dfg.ops[position].timeless
@@ -81,6 +89,37 @@ def tiles_of(dfg: Dfg, arch: Arch, given: MappingABC[str, str], what: str, *, sh
         owner[tile] = node
         placed[dfg.index[node]] = arch.tile_index[tile]
     return placed
+
+
+def regions_of(dfg: Dfg, arch: Arch, config: GivenRegions) -> dict[int, frozenset[int]]:
+    """Position in the graph -> tiles that the node has to sit on one of.
+
+    OptionError for names that do not exist, for nodes that take no tile, and for a region without tiles.
+    """
+    regions: dict[int, frozenset[int]] = {}
+    for node, tiles in config.region.items():
+        if not tiles:
+            raise OptionError(f"region: node {node!r} is given no tile")
+        for tile in tiles:
+            tiles_of(dfg, arch, {node: tile}, "region")
+        regions[dfg.index[node]] = frozenset(arch.tile_index[tile] for tile in tiles)
+    return regions
+
+
+def find_outside(dfg: Dfg, arch: Arch, regions: MappingABC[int, frozenset[int]]) -> Failure | None:
+    """The Failure of the first node whose region has no tile with its op class; None where all have one."""
+    for position, tiles in regions.items():
+        name = dfg.nodes[position].id
+        if all(find_misplaced(dfg, arch, {position: tile}) is not None for tile in tiles):
+            needed = " and ".join(sorted(dfg.required_classes(name, results_leave=arch.has("grid"))))
+            return Failure(
+                constraint=f"node {name!r} within its region of {len(tiles)} tiles",
+                demand=f"op class {needed}",
+                bound="none of them has it",
+                levers=("a larger region",),
+                cause="proved",
+            )
+    return None
 
 
 def check_complete(dfg: Dfg, arch: Arch, placed: MappingABC[int, int]) -> None:

@@ -443,3 +443,27 @@ def test_nodes_know_the_line_that_they_come_from(c_file):
                   "    v *= 3;\n    x[i] = v;\n  }\n}")  # fmt: skip
     loop = load(path)
     assert {node: loop.lines[node] for node in ("load_x", "mul", "store_x")} == {"load_x": 4, "mul": 5, "store_x": 6}
+
+
+NAMED = """
+void scale(int *restrict out, const int *restrict in, int n, int gain, int lo) {
+  int base = gain * 7 + lo;
+  for (int row = lo; row < n; row++) out[row + base] = in[row * 2] * gain + base;
+}
+void rows(int *restrict c, const int *restrict a, const int *restrict weight, int n, int m) {
+  for (int i = 0; i < n; i++) {
+    int sum = c[i];
+    for (int k = 0; k < m; k++) sum += a[i * m + k] * weight[i];
+    c[i] = sum;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [("scale", {"gain", "base", "in_index_start", "out_index_start"}), ("rows", {"i_times_m", "sum", "weight_i"})],
+)
+def test_live_ins_bear_names_of_the_source(c_file, function: str, names: set[str]):
+    """A value without a variable is named by what it is computed from, a counter by the array whose index it is."""
+    assert set(load_source(f"{c_file(NAMED)}:{function}").liveins) == names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import networkx
 import pytest
@@ -118,6 +119,19 @@ def test_more_columns_do_what_the_lever_says(source: str, arch: str, ii: int, re
             assert larger is not None
             assert lever.gain == f"MII {mii(dfg, larger).total}"
             assert mii(dfg, larger).total < ii
+
+
+def test_a_recurrence_names_the_lines_of_its_source(tmp_path: Path):
+    file = tmp_path / "h.c"
+    file.write_text(
+        "int h(const int *restrict x, int n) {\n  int s = 0;\n  for (int i = 0; i < n; i++) {\n"
+        "    int t = s * 3;\n    t = t + x[i];\n    s = t ^ 5;\n  }\n  return s;\n}\n",
+        encoding="utf-8",
+    )
+    result = run(Request(source=str(file), arch="torus:4x4", effort=2000))
+    (reason,) = result.why().binding
+    assert reason.lines == (4, 5, 6)
+    assert reason.text.endswith("takes 3 cycles and comes back after 1 iteration (lines 4, 5 and 6)")
 
 
 def test_bounds_that_bind_together_are_lowered_together():

@@ -187,6 +187,7 @@ def _search(request: Request) -> tuple[Result, Explanation]:
             result.mapping,
             result.failure,
             ii=request.ii,
+            lines=result.lines,
             trial=request if result.mapping is None else None,
             most=1,
             seconds=min(TRIAL_SECONDS, max(1.0, result.seconds)),

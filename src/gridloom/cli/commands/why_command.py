@@ -55,6 +55,8 @@ def why(
             told = explain(saved.dfg, saved.arch, saved, trial=trial)
         else:
             result = run(request)
-            told = explain(result.dfg, result.arch, result.mapping, result.failure, ii=ii, trial=trial)
+            told = explain(
+                result.dfg, result.arch, result.mapping, result.failure, ii=ii, lines=result.lines, trial=trial
+            )
     print(json.dumps(told.to_dict()) if as_json else told)
     return 0 if saved is not None or told.is_mapped else 1

@@ -3,7 +3,7 @@
 The kernel's function runs once as ordinary Python, with values that record operations in place of numbers. The trace
 that is under way is in the context variable :data:`ACTIVE`, so that operators of values find it without an argument
 and two threads may trace at the same time. Beside each integer travels its linear form, from which the order of
-memory accesses is proved as in the C front end (:mod:`gridloom.compiler.loops.motion`).
+memory accesses is proved as in the C front end (:mod:`gridloom.compiler.analysis.dependence`).
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ _BOX: Final = "max-width:900px;max-height:640px;overflow:auto;border:1px solid #
 
 def html(thing: Any) -> str:
     """Return a mapping, an array or a graph as HTML: a line of words and its picture. Linear in what is drawn."""
-    return f"<div><p><code>{escape(repr(thing))}</code></p>{zoomed(thing)}</div>"
+    return f"<div><p><code>{escape(repr(thing))}</code></p>{draw_box(thing)}</div>"
 
 
-def zoomed(thing: Any) -> str:
+def draw_box(thing: Any) -> str:
     """Return the picture of a thing in a box with a zoom; words for one that is too large to be kept."""
     text = re.sub(r">\s+<", "><", svg(thing))
     if len(text) > MOST_BYTES:

@@ -31,9 +31,9 @@ class Picture:
         return self.svg
 
     def _repr_html_(self) -> str:
-        from gridloom.emit.picture.notebook import zoomed
+        from gridloom.emit.picture.notebook import draw_box
 
-        return zoomed(self.of)
+        return draw_box(self.of)
 
     def __repr__(self) -> str:
         return f"<Picture of {self.of!r}>"
@@ -53,12 +53,12 @@ class Picture:
 
 def result_html(result: Result) -> str:
     """The result as HTML: what it is, what binds it, its main figures, and a picture. Linear in the mapping."""
-    from gridloom.emit.picture.notebook import table, zoomed
+    from gridloom.emit.picture.notebook import draw_box, table
 
     record = result.to_dict()
     title = f"{record['dfg']['name']} on {record['arch']['name']}: {record['status']}"
     why = result.why(search=False).verdict
-    picture = zoomed(result.dfg if result.mapping is None else result.mapping)
+    picture = draw_box(result.dfg if result.mapping is None else result.mapping)
     return f"<div><strong>{escape(title)}</strong><p>{escape(why)}</p>{table(_facts(record))}{picture}</div>"
 
 

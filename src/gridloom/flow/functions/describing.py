@@ -28,13 +28,13 @@ def compiled_text(compiled: Compiled) -> str:
 
 def compiled_html(compiled: Compiled) -> str:
     """A compiled function as HTML for notebooks: a table of its loops, and the pictures of their mappings, folded."""
-    from gridloom.emit.picture.notebook import MOST_BYTES, table, zoomed
+    from gridloom.emit.picture.notebook import MOST_BYTES, draw_box, table
 
     rows = [(loop.plan.name, loop.plan.line or None, loop.ii, loop.bound, loop.reason) for loop in compiled.loops]
     shown = table(rows, ("loop", "line", "II", "MII", "stays on the host because"))
     for loop in compiled.loops:
         if loop.mapping is not None:
-            picture = f"<details><summary>{escape(loop.plan.name)}</summary>{zoomed(loop.mapping)}</details>"
+            picture = f"<details><summary>{escape(loop.plan.name)}</summary>{draw_box(loop.mapping)}</details>"
             # A notebook keeps what it shows.
             shown += picture if len(shown) + len(picture) < MOST_BYTES else ""
     return f"<div><strong>{escape(repr(compiled)[1:-1])}</strong>{shown}</div>"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import islice
@@ -94,13 +95,15 @@ def explain(
     failure: Failure | None = None,
     *,
     ii: int | None = None,
+    lines: MappingABC[str, int] | None = None,
     trial: Request | None = None,
     most: int = 6,
     seconds: float = math.inf,
 ) -> Explanation:
     """Explain a mapping, a failure, or, without either, the bounds of a graph on an array.
 
-    ``ii`` is the II that was asked for. With a ``trial`` request, changes that no bound can judge are tried by
+    ``ii`` is the II that was asked for, ``lines`` the line of the source that each node was made of. With a ``trial``
+    request, changes that no bound can judge are tried by
     searches with its mapper and seed, until ``most`` of them help or ``seconds`` are over; without one they are not
     offered. Costs an MII for each change that is tried, and the searches.
     """
@@ -108,7 +111,7 @@ def explain(
     measure = registry.hook_for("explanations", arch)
     if measure is not None:
         return _explain_pipeline(subject, arch, mapping, failure, measure)
-    reasons = tuple(find_reasons(dfg, arch))
+    reasons = tuple(find_reasons(dfg, arch, lines))
     missing = any(reason.kind == "missing" for reason in reasons)
     least = max([1, *(int(reason.ii) for reason in reasons)])
     reached = None if mapping is None else mapping.ii

@@ -6,7 +6,8 @@ of :mod:`gridloom.mapping.mii`, each with the nodes, edges and tiles that it is 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from gridloom.archs.model import Arch
@@ -32,6 +33,8 @@ class Reason:
     nodes: tuple[int, ...] = ()
     edges: tuple[int, ...] = ()
     tiles: tuple[int, ...] = ()
+    #: The lines of the source that the nodes were made of, where they are known.
+    lines: tuple[int, ...] = ()
     #: What kind of change lowers it, in words.
     help: str = ""
 
@@ -40,10 +43,10 @@ class Reason:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
-def find_reasons(dfg: Dfg, arch: Arch) -> list[Reason]:
+def find_reasons(dfg: Dfg, arch: Arch, lines: Mapping[str, int] | None = None) -> list[Reason]:
     """Every bound on the II of a graph on an array, ops without a tile first, then the largest first.
 
-    Costs the MII.
+    ``lines`` says of which line of the source a node was made; a recurrence then names its lines. Costs the MII.
     """
     bounds, missing = resource_bounds(dfg, arch)
     reasons = [
@@ -69,7 +72,18 @@ def find_reasons(dfg: Dfg, arch: Arch) -> list[Reason]:
         )
         for bound in bounds
     ]
-    return reasons + sorted(_recurrences(dfg, arch) + counted, key=lambda reason: -reason.ii)
+    recurrences = [_located(reason, dfg, lines or {}) for reason in _recurrences(dfg, arch)]
+    return reasons + sorted(recurrences + counted, key=lambda reason: -reason.ii)
+
+
+def _located(reason: Reason, dfg: Dfg, lines: Mapping[str, int]) -> Reason:
+    """A recurrence with the lines of its nodes, where they are known."""
+    found = sorted({line for k in reason.nodes if (line := lines.get(dfg.nodes[k].id)) is not None})
+    if not found:
+        return reason
+    *before, last = map(str, found)
+    words = f"lines {', '.join(before)} and {last}" if before else f"line {last}"
+    return replace(reason, lines=tuple(found), text=f"{reason.text} ({words})")
 
 
 def _nodes(dfg: Dfg, classes: set[str]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from gridloom.mapping.configuration import Configuration
 
 #: The Makefile beside the modules of a mapping: its testbench without gridloom.
 MAKEFILE: Final = """\
-# Runs the testbench on the stimulus in run/ and compares the trace with the simulator's results.
+# Runs the testbench on the stimulus in run/ and compares the trace with expected.txt there, the simulator's results.
 #   make                    with Icarus Verilog
 #   make verilator          with Verilator
 #   make STALL=1            streams, outputs and memory make the array wait, in random cycles with this seed

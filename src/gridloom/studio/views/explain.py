@@ -11,7 +11,7 @@ from typing import Any, Final
 from gridloom.archs.model import ISSUE_KINDS
 from gridloom.flow.why.explanation import Explanation, explain
 from gridloom.mapping.mii import least_latencies
-from gridloom.studio.views.opened import Opened
+from gridloom.studio.views.opened import Opened, lines_of
 
 #: So many bounds are listed.
 _BOUNDS: Final = 40
@@ -28,7 +28,7 @@ def explanation(one: Opened) -> dict[str, Any]:
     """
     mapping = one.mapping
     dfg, arch = mapping.dfg, mapping.arch
-    told = explain(dfg, arch, mapping)
+    told = explain(dfg, arch, mapping, lines=lines_of(one.listing))
     record = told.to_dict()
     mii = told.mii or 0
     return {

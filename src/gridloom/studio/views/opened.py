@@ -87,6 +87,11 @@ class Refused:
     ii: int | None = None
 
 
+def lines_of(listing: SourceListing | None) -> MappingABC[str, int] | None:
+    """Node -> line of a source, where there is one."""
+    return None if listing is None else listing.nodes
+
+
 def open_mapping(
     mapping: Mapping,
     name: str,

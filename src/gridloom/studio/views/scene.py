@@ -18,7 +18,7 @@ from gridloom.emit.report.large_page import MOST_CELLS, MOST_NODES, is_large, la
 from gridloom.emit.report.source_listing import SourceListing
 from gridloom.flow.result import failure_record
 from gridloom.flow.why.explanation import explain
-from gridloom.studio.views.opened import Opened, Refused
+from gridloom.studio.views.opened import Opened, Refused, lines_of
 
 #: Violations that the page lists.
 _MOST_VIOLATIONS: Final = 200
@@ -69,7 +69,7 @@ def failure_scene(one: Refused) -> dict[str, Any]:
         "title": printable(f"{one.dfg.name} on {one.arch.name}"),
         "summary": f"{len(one.dfg.nodes)} nodes · {len(one.dfg.edges)} edges · {arch_summary(one.arch)}",
         "failure": failure_record(one.failure),
-        "why": explain(one.dfg, one.arch, failure=one.failure, ii=one.ii).to_dict(),
+        "why": explain(one.dfg, one.arch, failure=one.failure, ii=one.ii, lines=lines_of(one.listing)).to_dict(),
         "array": congestion_picture(one.arch, one.failure.congested) if drawn else None,
         "graph": graph_picture(one.dfg, live=False) if len(one.dfg.nodes) <= MOST_NODES else None,
         "source": None if one.listing is None else listing_data(one.listing, one.dfg),

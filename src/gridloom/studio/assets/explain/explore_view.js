@@ -63,7 +63,10 @@ export class ExploreView {
   axes() {
     const names = this.group.value === "rows" ? this.told.figures
       : [...new Set(this.told.arrays.flatMap(({ figures }) => Object.keys(figures)))];
-    for (const [select, first] of [[this.x, this.group.value === "rows" ? "tiles_used" : "area"], [this.y, "ii"]]) {
+    // The II tells nothing apart where every row has the same.
+    const differs = (name) => new Set(this.told.rows.map((row) => row[name]).filter((value) => typeof value === "number")).size > 1;
+    const up = ["ii", "period", "wirelength"].find(differs) ?? "ii";
+    for (const [select, first] of [[this.x, this.group.value === "rows" ? "tiles_used" : "area"], [this.y, up]]) {
       const before = select.value;
       select.replaceChildren(...names.map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
       select.value = names.includes(before) ? before : names.includes(first) ? first : names[0];

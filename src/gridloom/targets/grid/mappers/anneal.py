@@ -30,7 +30,7 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.arrays import Int32s
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
-from gridloom.search.placements import GivenPlacements, cannot_sit, check_complete, tiles_of
+from gridloom.search.placements import GivenRegions, cannot_sit, check_complete, find_outside, regions_of, tiles_of
 from gridloom.search.settings import check_settings
 from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, in_words, provenance, start_seed
 from gridloom.targets.grid.mappers.mapping import PlacementCandidate, look_at, to_failure, to_mapping
@@ -51,7 +51,7 @@ _LARGE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnealConfig(GivenPlacements):
+class AnnealConfig(GivenRegions):
     """Settings of ``anneal``.
 
     The placements ``pin``, ``init`` and ``place`` are inherited. With a time limit or an effort the number of starts
@@ -96,7 +96,11 @@ def anneal(dfg: Dfg, arch: Arch, config: AnnealConfig, budget: Budget) -> Mappin
     """
     check_suits("anneal", dfg, arch)
     clock = budget.start()
-    problem = build_problem(dfg, arch)
+    regions = regions_of(dfg, arch, config)
+    outside = find_outside(dfg, arch, regions)
+    if outside is not None:
+        return outside
+    problem = build_problem(dfg, arch, regions)
     given = tiles_of(dfg, arch, config.place or config.pin, "place" if config.place else "pin")
     fixed = _of_problem(problem, given)
     first = _of_problem(problem, tiles_of(dfg, arch, config.init, "init"))

@@ -17,8 +17,10 @@ views of a :class:`~gridloom.targets.grid.mappers.problem.StaticProblem`; no ker
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,8 +151,11 @@ def check_grid(arch: Arch) -> None:
         raise OptionError(f"array {arch.name!r} is not a static grid")
 
 
-def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
-    """Flatten a graph and a static grid. Linear in both, plus the hop table of the array."""
+def build_problem(dfg: Dfg, arch: Arch, regions: Mapping[int, frozenset[int]] = MappingProxyType({})) -> StaticProblem:
+    """Flatten a graph and a static grid. Linear in both, plus the hop table of the array.
+
+    ``regions`` are tiles by graph position that nodes have to stay within.
+    """
     check_grid(arch)
     placed = [k for k, node in enumerate(dfg.nodes) if dfg.op_class(node.id) not in arch.free]
     number = np.full(len(dfg.nodes), -1, dtype=np.int32)
@@ -161,7 +166,7 @@ def build_problem(dfg: Dfg, arch: Arch) -> StaticProblem:
         if edge.kind == "data" and number[dfg.index[edge.source]] >= 0 and number[dfg.index[edge.target]] >= 0
     ]
     ends = [(dfg.index[dfg.edges[e].source], dfg.index[dfg.edges[e].target]) for e in routed]
-    kind, allowed = _kinds(dfg, arch, placed, number)
+    kind, allowed = _kinds(dfg, arch, placed, number, regions)
     operand = [dfg.edges[e].operand for e in routed]
     latency = np.array([_latency(dfg, arch, k) for k in placed], dtype=np.int32)
     return StaticProblem(
@@ -224,14 +229,16 @@ def _signals_in(dfg: Dfg, k: int, number: Int32s) -> int:
     return sum(1 for source in sources if number[source] >= 0 and source != k)
 
 
-def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int32s, Bools]:
+def _kinds(
+    dfg: Dfg, arch: Arch, placed: list[int], number: Int32s, regions: Mapping[int, frozenset[int]]
+) -> tuple[Int32s, Bools]:
     """(kind of each node, allowed[kind, tile]): nodes that may sit on the same tiles share a kind.
 
-    Op classes, operands and incoming signals decide where a node may sit. Inputs are a kind of their own, since a
-    search may restrict them further (see ``StaticSearch.regions``).
+    Op classes, operands, incoming signals and regions decide where a node may sit. Inputs are a kind of their own,
+    since a search may restrict them further (see ``StaticSearch.regions``).
     """
     entering = np.bincount([b for _, b, _ in arch.links], minlength=len(arch.tiles))
-    keys: dict[tuple[frozenset[str], int, int, bool, str, int], int] = {}
+    keys: dict[tuple[frozenset[str], int, int, bool, str, int, frozenset[int] | None], int] = {}
     # Which op it is matters only where tiles have some ops of a class, its words where stores are limited.
     partial = any(tile.lacks for tile in arch.tiles)
     stores = arch.has("constant_stores")
@@ -243,14 +250,15 @@ def _kinds(dfg: Dfg, arch: Arch, placed: list[int], number: Int32s) -> tuple[Int
         needed = dfg.required_classes(node.id, results_leave=leave)
         counts = operand_count(dfg, k), _signals_in(dfg, k, number)
         words = words_of(runs_of(dfg, arch, k)) if stores else 0
-        key = (needed, *counts, node.op == "input", node.op if partial else "", words)
+        key = (needed, *counts, node.op == "input", node.op if partial else "", words, regions.get(k))
         kind.append(keys.setdefault(key, len(keys)))
     allowed = np.zeros((max(1, len(keys)), len(arch.tiles)), dtype=np.bool_)
-    for (needed, operands, signals, _, op, words), row in keys.items():
+    for (needed, operands, signals, _, op, words, region), row in keys.items():
         for t, tile in enumerate(arch.tiles):
             # A new iteration starts in each cycle, so that an op may not keep its unit for longer.
             able = tile.runs(op, needed) and all(tile.occupancy_of(name) == 1 for name in needed)
             able = able and all(tile.latency_of(name) == usual_latency(arch, name) for name in needed)
+            able = able and (region is None or t in region)
             able = able and (tile.constants is None or words <= tile.constants)
             allowed[row, t] = able and tile.operands >= operands and entering[t] >= signals
     return np.array(kind, dtype=np.int32), allowed

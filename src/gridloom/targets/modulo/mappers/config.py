@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridloom.search.placements import GivenPlacements
+from gridloom.search.placements import GivenRegions
 from gridloom.search.settings import check_settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModuloConfig(GivenPlacements):
+class ModuloConfig(GivenRegions):
     """Settings of ``modulo``; the starts of a batch vary the prices at random around these values."""
 
     #: The II to map at; None: from the MII on, the lowest that is found.

@@ -26,7 +26,7 @@ from gridloom.mapping.mii import Mii, mii
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
-from gridloom.search.placements import find_misplaced, given_tiles
+from gridloom.search.placements import find_misplaced, find_outside, given_tiles, regions_of
 from gridloom.search.settings import origin
 from gridloom.targets.modulo.mappers.banks import choose_banks, given_banks
 from gridloom.targets.modulo.mappers.cells.cells import UnitCells, unit_cells
@@ -34,7 +34,7 @@ from gridloom.targets.modulo.mappers.cheapest import find_cheapest
 from gridloom.targets.modulo.mappers.config import ModuloConfig
 from gridloom.targets.modulo.mappers.mapping import Solution, to_mapping
 from gridloom.targets.modulo.mappers.problem import ModuloProblem
-from gridloom.targets.modulo.mappers.screening import screen, with_banks, with_pins
+from gridloom.targets.modulo.mappers.screening import screen, with_banks, with_pins, with_regions
 from gridloom.targets.modulo.mappers.search import ModuloSearch
 from gridloom.targets.modulo.mappers.timed import TimedWalk, takes_slices
 from gridloom.targets.modulo.mappers.walk import Walk
@@ -52,14 +52,15 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     if cells is not None and cells.final:
         return cells.mapping
     pinned, first = given_tiles(dfg, arch, config, shared=True)
-    reason = find_misplaced(dfg, arch, pinned | first)
+    regions = regions_of(dfg, arch, config)
+    reason = find_misplaced(dfg, arch, pinned | first) or find_outside(dfg, arch, regions)
     if reason is not None:
         return reason
     banks = choose_banks(dfg, arch, given_banks(config.banks), pinned)
     if banks.failure is not None:
         return banks.failure
-    problem = ModuloProblem(dfg, arch, pinned=pinned, first=first, banks=banks)
-    bound = with_banks(with_pins(mii(dfg, arch), problem), problem)
+    problem = ModuloProblem(dfg, arch, pinned=pinned, regions=regions, first=first, banks=banks)
+    bound = with_banks(with_regions(with_pins(mii(dfg, arch), problem), problem), problem)
     reason = screen(problem, bound, config.ii)
     if reason is not None:
         return reason

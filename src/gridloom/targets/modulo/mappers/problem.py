@@ -78,10 +78,10 @@ class ModuloProblem:
     """A graph on an array; :meth:`loop` and :meth:`fabric` give the arrays for an II.
 
     With ``copies`` some nodes are there more than once: each reads what the node reads, and feeds the edges it names.
-    ``pinned`` and ``first`` are tiles by graph position: where nodes have to sit, and where a search places them first.
-    ``banks`` says where arrays lie; left out, the problem chooses. ``read`` is the structure of the array,
-    where it is known already. OptionError for an array without registers between tiles, and for graphs of more than
-    ``MAX_NODES`` nodes.
+    ``pinned``, ``regions`` and ``first`` are tiles by graph position: where nodes have to sit, stay within, and where a
+    search places them first. ``banks`` says where arrays lie; left out, the problem chooses. ``read`` is the structure
+    of the array, where it is known already. OptionError for an array without registers between tiles, and for graphs of
+    more than ``MAX_NODES`` nodes.
 
     It does not change once it is made, and is shared by the threads of a search.
     """
@@ -93,6 +93,7 @@ class ModuloProblem:
         copies: Sequence[NodeCopy] = (),
         *,
         pinned: Mapping[int, int] | None = None,
+        regions: Mapping[int, frozenset[int]] | None = None,
         first: Mapping[int, int] | None = None,
         banks: BankChoice | None = None,
         read: Structure | None = None,
@@ -102,6 +103,7 @@ class ModuloProblem:
         #: In which bank each array lies; empty on arrays without banks.
         self.banks = choose_banks(dfg, arch, {}) if banks is None else banks
         self.pinned = dict(pinned or {})
+        self.regions = dict(regions or {})
         self.first = dict(first or {})
         self.structure = structure(arch) if read is None else read
         free = [dfg.op_class(node.id) in arch.free for node in dfg.nodes]
@@ -307,7 +309,13 @@ class ModuloProblem:
         models = list[int]()
         for k in self.nodes:
             array = accessed_array(self.dfg, k) if arch.banks else None
-            key = (self.class_of(k), self.pinned.get(k), array, self.dfg.nodes[k].op if lacking else None)
+            key = (
+                self.class_of(k),
+                self.pinned.get(k),
+                self.regions.get(k),
+                array,
+                self.dfg.nodes[k].op if lacking else None,
+            )
             if key not in known:
                 known[key] = len(models)
                 models.append(k)
@@ -461,8 +469,12 @@ class ModuloProblem:
         return _ints([pool.capacity for pool in self.arch.pools] + [bank.ports for bank in self.arch.banks])
 
     def _keep_to_pins(self, models: Sequence[int], able: Int64s) -> None:
-        """Keep a pinned node to its tile, in place; a row for each kind."""
+        """Keep a pinned node to its tile, and others to their regions, in place; a row for each kind."""
         for n, k in enumerate(models):
+            if k in self.regions:
+                outside = np.ones(able.shape[1], dtype=np.bool_)
+                outside[list(self.regions[k])] = False
+                able[n, outside] = 0
             if k in self.pinned:
                 there = able[n, self.pinned[k]]
                 able[n] = 0

@@ -52,7 +52,8 @@ def with_copies(problem: ModuloProblem, preferred: Int64s, ii: int, rng: np.rand
         return None
     return ModuloProblem(
         problem.dfg, problem.arch, plan,
-        pinned=problem.pinned, first=problem.first, banks=problem.banks, read=problem.structure,
+        pinned=problem.pinned, regions=problem.regions, first=problem.first, banks=problem.banks,
+        read=problem.structure,
     )  # fmt: skip
 
 

@@ -40,6 +40,15 @@ def with_pins(bound: Mii, problem: ModuloProblem) -> Mii:
     return replace(bound, res=most, explanations=(f"{most} nodes pinned to tile {problem.arch.tiles[tile].name!r}",))
 
 
+def with_regions(bound: Mii, problem: ModuloProblem) -> Mii:
+    """The bound on the II with the nodes that share a region: they take a slot each on its tiles."""
+    count = Counter(problem.regions[k] for k in problem.nodes if k in problem.regions)
+    most, nodes, tiles = max(((-(-n // len(region)), n, len(region)) for region, n in count.items()), default=(0, 0, 1))
+    if most <= bound.res:
+        return bound
+    return replace(bound, res=most, explanations=(f"{nodes} nodes within a region of {tiles} tiles",))
+
+
 def with_banks(bound: Mii, problem: ModuloProblem) -> Mii:
     """The bound on the II with what the memory banks start per cycle, as the arrays lie in them."""
     most, why = max(bank_bounds(problem.dfg, problem.arch, problem.banks), default=(0, ""))

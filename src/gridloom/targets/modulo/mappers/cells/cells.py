@@ -136,7 +136,7 @@ def _beyond_cells(arch: Arch) -> bool:
 
 def _given(config: ModuloConfig) -> bool:
     """True when the user gives places of nodes, which cells know nothing of."""
-    return bool(config.place or config.init or config.pin)
+    return bool(config.place or config.init or config.pin or config.region)
 
 
 class _Cells:
