@@ -103,7 +103,8 @@ two.c:scale,loop=0  (line 8, innermost)
   x and y may overlap, so their accesses are kept in order; 'restrict' on x or y removes that
 two.c:find,loop=0  (line 12, innermost)
   cannot be mapped: two.c:12: loop in 'find': has 2 ways out (lines 12, 13): early exits (break, return, && in \
-the condition) are not taken; run all iterations and keep the result of the one that counts
+the condition) are not taken; run all iterations and keep the result of the one that counts; gridloom compile \
+two.c:find runs it in pieces
 """
     )
 
@@ -199,12 +200,13 @@ WRONG = {
     "early exit": (
         ("two.c:find",),
         "two.c:12: loop in 'find': has 2 ways out (lines 12, 13): early exits (break, return, && in the condition) are "
-        "not taken; run all iterations and keep the result of the one that counts",
+        "not taken; run all iterations and keep the result of the one that counts; gridloom compile two.c:find runs it "
+        "in pieces",
     ),
     "while": (
         ("while.c",),
         "while.c:3: loop in 'f': ends when a value that it computes says so; only loops whose number of iterations is "
-        "known when they start are taken: count to a bound",
+        "known when they start are taken: count to a bound; gridloom compile while.c:f runs it in pieces",
     ),
     "call": (
         ("call.c",),
@@ -217,8 +219,8 @@ WRONG = {
     "kernels": (("k.py",), "k.py: has 2 kernels; functions decorated with @gridloom.kernel: scale, endless"),
     "built-in": (
         ("kernel:fir", "--flatten"),
-        "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --size and --assume-range; they are for "
-        "loops of *.c and *.mlir and kernels of *.py",
+        "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --distinct, --size and --assume-range; "
+        "they are for loops of *.c and *.mlir and kernels of *.py",
     ),
 }
 

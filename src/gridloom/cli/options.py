@@ -252,6 +252,10 @@ Loop = Annotated[
 Flatten = Annotated[
     bool, typer.Option("--flatten", help="For C files: run the two innermost levels of a nest as one loop.")
 ]
+Distinct = Annotated[
+    bool,
+    typer.Option("--distinct", help="For C and MLIR: arrays of different parameters do not overlap, as with restrict."),
+]
 Unroll = Annotated[
     str | None,
     typer.Option(
@@ -328,6 +332,7 @@ class LoopOptions:
     flatten: Flatten = False
     unroll: Unroll = None
     size: Size = None
+    distinct: Distinct = False
 
     def apply(self, source: str, ranges: list[str] | None = None) -> str:
         """The SOURCE that a text and these options stand for."""

@@ -67,6 +67,8 @@ def to_dict(dfg: Dfg) -> dict[str, Any]:
         data["notes"] = dfg.notes
     if dfg.trip_count is not None:
         data["trip_count"] = dfg.trip_count
+    if dfg.assumed:
+        data["assumed"] = list(dfg.assumed)
     data["nodes"] = [_record(node) for node in dfg.nodes]
     data["edges"] = [_record(edge) for edge in dfg.edges]
     if dfg.arrays:
@@ -108,6 +110,7 @@ def from_dict(data: Any, where: str = "graph") -> Dfg:
             arrays=tuple(document.get("arrays", ())),
             notes=document.get("notes", ""),
             trip_count=document.get("trip_count"),
+            assumed=tuple(document.get("assumed", ())),
         )
     except DfgError as error:
         raise error.at(where) from None
@@ -176,5 +179,6 @@ def _adapter(node_types: tuple[type, ...], edge_types: tuple[type, ...]) -> Any:
         arrays: NotRequired[list[MemoryArray]]
         notes: NotRequired[str]
         trip_count: NotRequired[Annotated[int, Field(ge=1)]]
+        assumed: NotRequired[list[str]]
 
     return TypeAdapter(Document)

@@ -115,6 +115,8 @@ class Dfg:
     #: The most iterations that the source's loop ever runs; None where it does not say. Longer runs mean nothing: an
     #: order of accesses may hold for so many iterations only.
     trip_count: int | None = None
+    #: What memory order rests on besides the graph: accesses without an order between them touch different words.
+    assumed: tuple[str, ...] = ()
     #: What the source says of values: input, output or live-in -> its least and greatest number. Transformations use
     #: it; it takes no part in comparisons and is not saved with the graph.
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)

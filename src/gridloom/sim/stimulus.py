@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from gridloom.dfg.interpreter import Interpreter, Observation, OutOfBounds, Stimulus, random_stimulus
 from gridloom.dfg.model import Dfg
 from gridloom.errors import SimulationError
+from gridloom.sim.promises import find_meeting, recorder_of
 from gridloom.sim.reading import operand_edges, positions
 
 _SEEDS_TRIED: Final = 4
 _SPREADS_TRIED: Final = 48
 #: Where the range of a live-in may begin.
 _LOWS: Final = (0, 1, 1, 2, 2, 3, 4, 8, 16)
+_Recorder = recorder_of(Interpreter, lambda run, node, index: (node.array, index))
 _ACCESSES: Final = ("load", "store", "store_if", "load_address", "store_address")
 
 
@@ -148,18 +150,32 @@ def reaching_an_index(dfg: Dfg) -> tuple[set[str], set[str]]:
     return names | {node.id for node in nodes if node.op in ("input", "livein")}, arrays
 
 
+def _kept_for(dfg: Dfg, stimulus: Stimulus) -> int:
+    """The iterations for which a stimulus keeps what the graph takes for granted."""
+    if not dfg.assumed or not stimulus.iterations:
+        return stimulus.iterations
+    recorder: Any = _Recorder(dfg)
+    recorder.run(stimulus)
+    met = find_meeting(dfg, recorder.touched)
+    return stimulus.iterations if met is None else met.iterations[1]
+
+
 def _longest_prefix(
     interpreter: Interpreter, stimulus: Stimulus, more_than: int
 ) -> tuple[Stimulus, Observation] | None:
-    """The longest run of a stimulus that stays in bounds, if it beats ``more_than`` iterations.
+    """The longest run of a stimulus that stays in bounds and keeps what the graph takes for granted, if it beats
+    ``more_than`` iterations.
 
     A run that leaves its arrays ends in the iteration in which it does so; those before it are then run once more,
     since the run has already written to memory in the last one.
     """
     try:
-        return stimulus, interpreter.run(stimulus)
+        observed = interpreter.run(stimulus)
+        within = _kept_for(interpreter.dfg, stimulus)
+        if within == stimulus.iterations:
+            return stimulus, observed
     except OutOfBounds as error:
-        within = error.iteration
+        within = _kept_for(interpreter.dfg, shorten_stimulus(stimulus, error.iteration))
     if within <= more_than:
         return None
     prefix = shorten_stimulus(stimulus, within)

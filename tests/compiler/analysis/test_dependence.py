@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gridloom.compiler.analysis import dependence
-from gridloom.compiler.analysis.dependence import ANYWHERE, Axis, Distances, Meeting, Motion, divide, may_cross
+from gridloom.compiler.analysis.dependence import ANYWHERE, Axis, DistanceSolver, Meeting, Motion, divide, may_cross
 from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.ir.ir import Constant, IrParameter, Value
 
@@ -56,10 +56,10 @@ def test_every_meeting_of_an_execution_is_kept_in_order(
 ) -> None:
     known = {L: length, N: bound}
     first, second = Motion(start, step), Motion(other, step)
-    distances = Distances(trips=Form(trips), moves=[Form(0, {L: 8})])
+    distances = DistanceSolver(trips=Form(trips), moves=[Form(0, {L: 8})])
     found = distances.meetings(first, second)
     # A step that a loop ends by is not 0.
-    assume(not distances.relies_on_end or value(step, known) != 0)
+    assume(not distances.relied_on or value(step, known) != 0)
     assert all(covers(found, distance) for distance in met(first, second, known, trips))
 
 
@@ -69,7 +69,7 @@ def test_a_loop_of_as_many_iterations_as_the_gap_is_long_keeps_its_iterations_ap
 ) -> None:
     known = {L: length, N: 3}
     first, second = Motion(start, Form(4 * step)), Motion(other, Form(4 * step))
-    found = Distances(trips=Form(0, {L: 1})).meetings(first, second)
+    found = DistanceSolver(trips=Form(0, {L: 1})).meetings(first, second)
     assert all(covers(found, distance) for distance in met(first, second, known, length))
 
 
@@ -93,15 +93,15 @@ def test_accesses_that_do_not_cross_keep_their_order_when_loops_are_exchanged(
 
 def test_butterflies_of_a_symbolic_width_never_meet() -> None:
     step = Form(0, {L: 8})
-    distances = Distances(moves=[step])
+    distances = DistanceSolver(moves=[step])
     assert distances.meetings(Motion(Form(), step), Motion(Form(0, {L: 4}), step)) == ()
-    assert distances.relies_on_end
-    assert Distances().meetings(Motion(Form(), step), Motion(Form(0, {L: 4}), step)) == ANYWHERE
+    assert distances.relied_on == {dependence.ENDS}
+    assert DistanceSolver().meetings(Motion(Form(), step), Motion(Form(0, {L: 4}), step)) == ANYWHERE
 
 
 def test_a_place_that_comes_again_after_two_iterations_is_ordered_at_two() -> None:
     step = Form(0, {L: 4})
-    distances = Distances(moves=[step])
+    distances = DistanceSolver(moves=[step])
     assert distances.meetings(Motion(Form(), step), Motion(Form(0, {L: 8}), step)) == (Meeting(False, 2),)
     assert distances.meetings(Motion(Form(0, {L: 8}), step), Motion(Form(), step)) == (Meeting(True, 2),)
 
@@ -121,9 +121,9 @@ def test_faults_in_the_analysis_are_found(fault: str, monkeypatch: pytest.Monkey
         divided = dependence.divide
         monkeypatch.setattr(dependence, "divide", lambda a, b: (lambda q: q and (-q[0], q[1]))(divided(a, b)))
     elif fault == "beyond":
-        monkeypatch.setattr(Distances, "_is_beyond", lambda self, gap, step: True)
+        monkeypatch.setattr(DistanceSolver, "_is_beyond", lambda self, gap, step: True)
     else:
         monkeypatch.setattr(dependence, "divide", lambda a, b: (1, 2))
     first, second = Motion(Form(), step), Motion(Form(16), step)
-    found = Distances(trips=Form(8)).meetings(first, second)
+    found = DistanceSolver(trips=Form(8)).meetings(first, second)
     assert not all(covers(found, distance) for distance in met(first, second, {}, 8))

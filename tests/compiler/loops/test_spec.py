@@ -31,7 +31,7 @@ def test_a_text_names_a_loop(text: str, spec: LoopSpec):
 
 C_KEYS = (
     "expected loop=N, flatten=true|false, unroll=1..64|auto, jam=1..16, interchange=true|false, reduced=true|false, "
-    "memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
+    "distinct=true|false, memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
 )
 PY_KEYS = "expected unroll=1..64|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or range.NAME=LOW..HIGH"
 
@@ -83,8 +83,8 @@ def test_options_join_the_text():
         (
             "kernel:fir",
             {"unroll": 2},
-            "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --size and --assume-range; they are "
-            "for loops of *.c and *.mlir and kernels of *.py",
+            "'kernel:fir' takes none of --function, --loop, --flatten, --unroll, --distinct, --size and "
+            "--assume-range; they are for loops of *.c and *.mlir and kernels of *.py",
         ),
         ("a.c:g", {"function": "f"}, "--function: 'a.c:g' names function 'g' already"),
         ("a.c:unroll=2", {"unroll": 2}, "'a.c:unroll=2,unroll=2': unroll is given twice"),

@@ -49,6 +49,40 @@ def test_the_other_graph_is_mapped_where_the_first_one_has_no_mapping():
     assert (result.mapping.ii, result.remarks[0]) == (3, "the loop is mapped as written")
 
 
+def test_a_graph_that_cannot_be_mapped_hides_no_other_one():
+    """The first alternative uses up all the time that it is given; the second is mapped in a short search."""
+    found = prepare(str(KERNELS / "fir.c"), "torus:4x4")
+    shares = []
+
+    def mapped(asked, dfg, arch, reference):
+        shares.append((dfg is found.alternatives[0].dfg, asked.time_limit))
+        impossible = Request(source="", arch="torus:4x4", ii=1)
+        quick = Request(source="", arch="torus:4x4", seed=1, effort=20_000)
+        return map_graph(impossible if shares[-1][0] else quick, dfg, arch, reference)
+
+    request = Request(source="", arch="torus:4x4", seed=1, time_limit=1000)
+    result = map_best(request, found.alternatives, found.arch, mapped)
+    assert (result.mapping.ii, result.remarks[0]) == (3, "the loop is mapped as written")
+    assert [first for first, _ in shares] == [True, False, True]
+    # An eighth of the time each; what is left goes to the one that may still be better.
+    assert [limit for _, limit in shares[:2]] == [125, 125] and shares[2][1] > 900
+
+
+def test_what_a_longer_search_finds_replaces_what_a_short_one_did():
+    found = prepare(str(KERNELS / "fir.c"), "torus:4x4")
+    asked_for = []
+
+    def mapped(asked, dfg, arch, reference):
+        asked_for.append(asked.time_limit)
+        slow = Request(source="", arch="torus:4x4", seed=1, effort=20_000, ii=4)
+        quick = Request(source="", arch="torus:4x4", seed=1, effort=20_000)
+        return map_graph(quick if asked.time_limit > 500 else slow, dfg, arch, reference)
+
+    result = map_best(Request(source="", arch="torus:4x4", time_limit=1000), found.alternatives, found.arch, mapped)
+    assert (result.mapping.ii, len(asked_for)) == (2, 3)
+    assert result.remarks[1:] == ("reduced: II 2 with 22 operations", "as written: II 4 with 34 operations")
+
+
 def test_unroll_auto_fills_the_array_with_iterations_of_this_loop_and_of_the_one_around():
     result = gl.map(f"{KERNELS / 'matmul.c'}:unroll=auto", "torus:4x4", seed=1, effort=20_000)
     assert result.mapping.ii / result.copies < 0.5

@@ -15,6 +15,7 @@ from gridloom.cli.options import (
     AsJson,
     CompilerOptions,
     DataFiles,
+    Distinct,
     Effort,
     Mapper,
     Numbers,
@@ -72,6 +73,9 @@ def compile_source(
         bool,
         typer.Option("--sizes", help="Show the throughput of each loop that arrays of other sizes allow."),
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each pass made of each loop, with lines of the source.")
+    ] = False,
     native: Annotated[
         bool,
         typer.Option(
@@ -79,6 +83,7 @@ def compile_source(
             help="Compare with the function compiled for this machine, confined; or with its IR, interpreted.",
         ),
     ] = True,
+    distinct: Distinct = False,
     predict: Annotated[
         bool,
         typer.Option("--predict/--no-predict", help="Predict the cycles of a RISC-V core with and without the array."),
@@ -107,6 +112,7 @@ def compile_source(
     """
     from gridloom.cli.clock import array_clock
     from gridloom.flow.functions.describing import compiled_record, compiled_text, run_record, run_text, sizes_text
+    from gridloom.flow.functions.explaining import explain_text
     from gridloom.flow.functions.files import dumps
     from gridloom.flow.functions.inputs import read_given
     from gridloom.flow.functions.launching.timeline import check_trace, timeline_text
@@ -115,7 +121,7 @@ def compile_source(
     check_writable([("--output", output), ("--trace", trace)])
     check_trace(trace)
     _check_folder(out)
-    search = {"mapper": mapper, "seed": seed, "time_limit": time_limit, "effort": effort}
+    search = {"mapper": mapper, "seed": seed, "time_limit": time_limit, "effort": effort, "distinct": distinct}
     compiled = _compiled(source, arch, saved, compiling.options, split_names(only or []), **search)
     given = read_given(compiled.signature, numbers or [], data or [])
     whole = compiled.asked is not None and compiled.asked[0].is_program
@@ -145,6 +151,7 @@ def compile_source(
         print(json.dumps({**compiled_record(compiled), "run": ran, "system": told}))
     else:
         parts = [compiled_text(compiled), *([sizes_text(compiled)] if sizes else [])]
+        parts += [explain_text(compiled)] if explain else []
         parts += [] if run is None else [run_text(run)]
         if answer is not None:
             parts.append(answer if isinstance(answer, str) else answer_text(answer, array_clock(compiled.arch)))

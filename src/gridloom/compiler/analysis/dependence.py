@@ -10,7 +10,8 @@ With symbols it is decided where gap and step are multiples of one form (``l`` a
 gap is at least as long as the way that the loop goes. All else may meet anywhere.
 
 Places are elements of one array, so that two of them are equal or at least an element apart. Indices do not wrap around
-within an array, since no array has 2**30 elements. :class:`Distances` counts what was proved only because a loop ends.
+within an array, since no array has 2**30 elements. :class:`DistanceSolver` says what was proved only because
+a loop ends, or ends when it does.
 """
 
 from __future__ import annotations
@@ -98,18 +99,23 @@ def motion(place: Form, step_of: Callable[[Any], Form | None], inside: Callable[
     return Motion(start, expand(step), varying)
 
 
+#: What orders may rest on.
+ENDS: Final = "the loop ends"
+COUNTED: Final = "the loop runs as often as its bounds say"
+
+
 @dataclass
-class Distances:
+class DistanceSolver:
     """When places of one loop meet.
 
     ``trips`` is the number of iterations as a form; None where it is not known. ``moves`` are steps of counters that
-    decide when this loop or one around it ends. Such a step is not 0, since the loop ends: a proof that needs this sets
-    ``relies_on_end``.
+    decide when this loop or one around it ends. Such a step is not 0, since the loop ends. ``relied_on`` collects what
+    proofs needed besides the places: :data:`ENDS`, :data:`COUNTED`.
     """
 
     trips: Form | None = None
     moves: Sequence[Form] = ()
-    relies_on_end: bool = False
+    relied_on: set[str] = field(default_factory=set)
 
     def meetings(self, first: Motion, second: Motion) -> tuple[Meeting, ...]:
         """The orders that two accesses need, the first being first in the program.
@@ -129,7 +135,9 @@ class Distances:
         if step == Form():
             return () if gap.constant and not gap.terms else ANYWHERE
         if self._is_beyond(gap, step):
-            return ()
+            # A number of iterations is also in the graph. One that is no number may be 0 where the loop runs once.
+            self.relied_on |= {COUNTED} if gap.terms else set()
+            return HERE if gap.terms else ()
         ratio = divide(gap, step)
         if ratio is None or not self._is_moving(step):
             return ANYWHERE
@@ -144,7 +152,7 @@ class Distances:
         if not step.terms:
             return True
         known = any(divide(step, own) is not None for own in self.moves)
-        self.relies_on_end |= known
+        self.relied_on |= {ENDS} if known else set()
         return known
 
     def _is_beyond(self, gap: Form, step: Form) -> bool:

@@ -13,13 +13,12 @@ linear in the instructions between the value and the phis; answers for phis are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gridloom.compiler.ir.ir import Constant, Instruction, IrParameter, Value
-from gridloom.compiler.ir.layout import DataLayout
+from gridloom.compiler.ir.layout import DataLayout, array_parts, integer_bits
 from gridloom.errors import SourceError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Unknown:
 
 def bits_of(kind: str) -> int:
     """Bits of an integer type; a pointer has those of an address, any other type none."""
-    return WORD if kind == "ptr" else int(kind[1:]) if kind[:1] == "i" and kind[1:].isdigit() else 0
+    return WORD if kind == "ptr" else integer_bits(kind)
 
 
 def linear_form(value: Value, inside: Callable[[Value], bool] = lambda value: True) -> Form:
@@ -127,13 +126,13 @@ def indexed_bytes(item: Instruction, layout: DataLayout, integer: Callable[[Valu
     """
     kind, total = item.source_type, Form()
     for k, index in enumerate(item.operands[1:]):
-        array = re.fullmatch(r"\[\d+ x (.*)\]", kind) if k else None
+        array = array_parts(kind) if k else None
         if k and array is None:
             # LLVM takes only constants as indices of struct members.
             offset, kind = layout.members(kind)[index.value if isinstance(index, Constant) else 0]
             total += Form(offset)
             continue
-        kind = array[1] if array else kind
+        kind = array.element if array else kind
         total += integer(index).times(layout.size(kind))
     return total
 

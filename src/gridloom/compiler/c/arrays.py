@@ -11,7 +11,6 @@ the length from the declaration, from the user or from a default.
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from gridloom.compiler.c.address import Address, Base, Pointers
 from gridloom.compiler.c.lower import width
 from gridloom.compiler.ir.ir import Global, Instruction, IrParameter
 from gridloom.compiler.ir.layout import DataLayout, split_types
+from gridloom.compiler.ir.tokens import decode_bytes, is_number
 from gridloom.compiler.loops.operations import readable
 from gridloom.errors import OptionError, SourceError
 
@@ -229,8 +229,7 @@ class Arrays:
         if isinstance(base, IrParameter) and base.bytes:
             return max(base.bytes // stride, 1)
         if isinstance(base, Instruction) and base.opcode == "alloca":
-            kind = re.search(r"alloca ([^,]+)", base.text)
-            return max(self.layout.size(kind[1].strip()) // stride, 1) if kind else DEFAULT_LENGTH
+            return max(self.layout.size(base.source_type) // stride, 1) if base.source_type else DEFAULT_LENGTH
         # A fixed offset leads to elements that an array of the default length may not have; a huge one is the part of
         # an index that wraps around.
         offsets = [row.place.constant // stride for row in rows]
@@ -249,8 +248,7 @@ class Arrays:
 
 def _is_aligned(item: Instruction, size: int) -> bool:
     """True when clang knows that an access is aligned to the size."""
-    alignment = re.search(r", align (\d+)", item.text)
-    return alignment is not None and int(alignment[1]) % size == 0
+    return bool(item.align) and item.align % size == 0
 
 
 def _are_members(stride: int, members: Mapping[int, list[Access]]) -> bool:
@@ -349,14 +347,20 @@ def _scalar_texts(text: str, layout: DataLayout, kind: str, words: list[str]) ->
         words += ["0"] * len(layout.scalars(kind))
         return True
     if text.startswith('c"'):
-        raw = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), text[2:-1])
-        words += [str(ord(character)) for character in raw]
+        words += map(str, decode_bytes(text[2:-1]))
         return True
     if text.startswith(("[", "{", "<{")):
         inner = text.strip("<>").strip()[1:-1]
         return all(_scalar_texts(_after_type(part), layout, _type_of(part), words) for part in split_types(inner))
     words.append(text)
-    return re.fullmatch(r"-?\d+|-?\d+\.\d+e[+-]\d+|0x[0-9A-F]+|true|false", text) is not None
+    return is_number(text) or text in ("true", "false") or text.startswith("0x") or _is_decimal(text)
+
+
+def _is_decimal(text: str) -> bool:
+    """True for a number with an exponent, as LLVM writes exact singles and doubles."""
+    digits, _, exponent = text.partition("e")
+    whole, _, fraction = digits.partition(".")
+    return is_number(whole) and fraction.isdecimal() and is_number(exponent.removeprefix("+"))
 
 
 def _type_of(part: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from gridloom.compiler.analysis.dependence import ANYWHERE, HERE, Axis, Distances, Meeting, may_overlap, motion
+from gridloom.compiler.analysis.dependence import ANYWHERE, HERE, Axis, DistanceSolver, Meeting, may_overlap, motion
 from gridloom.compiler.analysis.evolution import AddRec, Evolution, Form, expand, linear_form
 from gridloom.compiler.analysis.loops import NaturalLoop
 from gridloom.compiler.c.address import Pointers
@@ -38,7 +38,7 @@ def orders(
     inside: Callable[[Value], bool],
     outer_step_of: Callable[[Access], Step | None] = lambda access: None,
     known: Callable[[Access, Access], tuple[Meeting, ...] | None] = lambda first, second: None,
-    distances: Distances | None = None,
+    distances: DistanceSolver | None = None,
     asserted: str = "",
 ) -> tuple[list[Order], list[Overlap]]:
     """The orders to keep, and the arrays that are only ordered because C lets them overlap. Quadratic in accesses.
@@ -52,7 +52,7 @@ def orders(
     Two loads need no order. Accesses of different arrays are ordered only where C lets the arrays overlap; that is
     returned apart, so that the user can be told what ``restrict`` would save.
     """
-    solver = distances or Distances()
+    solver = distances or DistanceSolver()
     motions = {access: motion(access.place, step_of, inside) for access in accesses}
     outer = {a: motion(a.place, steps, inside) for a in accesses if (steps := outer_step_of(a)) is not None}
     kept: list[Order] = []
@@ -90,7 +90,7 @@ def axis_of(step: Form, trip: Trip | None) -> Axis:
     return Axis(step, trip.constant, low, high, trip.extra)
 
 
-def distances_of(region: LoopRegion, pointers: Pointers) -> Distances:
+def distances_of(region: LoopRegion, pointers: Pointers) -> DistanceSolver:
     """What decides how far accesses of a region may be apart: its number of iterations, and how loops end."""
     trip = trip_parts(region) if region.inner is None else None
     trips = None
@@ -103,7 +103,7 @@ def distances_of(region: LoopRegion, pointers: Pointers) -> Distances:
     while loop is not None:
         moves += ending_steps(loop, pointers.evolution(loop))
         loop = loop.parent
-    return Distances(trips, moves)
+    return DistanceSolver(trips, moves)
 
 
 def ending_steps(loop: NaturalLoop, evolution: Evolution) -> list[Form]:

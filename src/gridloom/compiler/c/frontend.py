@@ -15,9 +15,11 @@ from typing import Any, Final
 
 from gridloom.compiler.analysis.loops import NaturalLoop, find_loops
 from gridloom.compiler.c.c_loop import CLoop
+from gridloom.compiler.c.function.exits import exit_loop
 from gridloom.compiler.c.nest.interchange import interchange_nest
 from gridloom.compiler.c.region import LoopRegion, flatten_nest, single
 from gridloom.compiler.c.source.loop_text import GONE, find_vanished_loops
+from gridloom.compiler.c.source.pragmas import find_pragmas, with_assertions
 from gridloom.compiler.c.translate import translate
 from gridloom.compiler.ir.c_source import PLAIN, CSource, CUnit, SourceOptions, is_c
 from gridloom.compiler.ir.ir import IrModule
@@ -28,11 +30,10 @@ from gridloom.compiler.loops.unroll import unroll_graph
 from gridloom.dfg.model import Dfg
 from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import OptionError, SourceError
-from gridloom.text_file import read_text, shown
+from gridloom.text_file import read_text
 
 _LOOP_WORD: Final = re.compile(r"\b(for|while|do|goto)\b|#[ \t]*include")
 _UNROLL: Final = re.compile(r"#[ \t]*pragma[ \t].*unroll")
-_PRAGMA: Final = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+gridloom\b(.*)$", re.M)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,8 @@ class COptions:
     interchange: bool = False
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
+    #: Arrays of different parameters do not overlap.
+    distinct: bool = False
     #: How the file is compiled.
     compiling: SourceOptions = PLAIN
 
@@ -106,11 +109,11 @@ def compile_file(path: Path, options: COptions | None = None) -> IrModule:
     """
     asked = options or COptions()
     source = CSource(units=(CUnit(path=path, options=asked.compiling),))
-    module = module_of(source, asked.function, singles=asked.singles)
+    module = module_of(source, asked.function, singles=asked.singles, distinct=asked.distinct)
     if not module.functions and module.refused:
         line, reason = next(iter(module.refused.values()))
         raise SourceError(reason, where=f"{path}:{line}")
-    return module
+    return with_assertions(module, path)
 
 
 def pick(module: IrModule, path: Path, options: COptions | None = None, **changes: Any) -> CLoop:
@@ -126,19 +129,17 @@ def pick(module: IrModule, path: Path, options: COptions | None = None, **change
         raise OptionError(f"unroll = {asked.unroll}; expected 1 to {MAX_UNROLL}")
     loops = {name: find_loops(module, function) for name, function in module.functions.items()}
     chosen = _choose(path, loops, asked)
-    region = _region(module, chosen, path, asked)
     # A file that is named after its only function would say the same word twice.
     name = f"{path.stem}.{chosen.function.name}" if path.stem != chosen.function.name else path.stem
-    translated = translate(
-        module,
-        region,
-        str(path),
-        name,
-        asked.sizes,
-        streams=asked.memory == "streams",
-        reduced=asked.reduced,
-        jammed=asked.jam,
-    )
+    try:
+        region = _region(module, chosen, path, asked)
+        translated = translate(
+            module, region, str(path), name, asked.sizes, streams=asked.memory == "streams", reduced=asked.reduced,
+            jammed=asked.jam,
+        )  # fmt: skip
+    except SourceError as error:
+        plain = asked.memory == "arrays" and asked.jam == 1 and not (asked.flatten or asked.interchange)
+        raise (_referring_to_compile(error, module, chosen, str(path)) if plain else error) from None
     # A stream brings one element per iteration; the copies of a body would need one stream each.
     if asked.unroll > 1 and asked.memory == "streams":
         raise OptionError(
@@ -185,13 +186,14 @@ def parse_spec(text: str | SourceName, memory: Memory | None = None) -> tuple[Pa
         jam=spec.jam,
         interchange=spec.interchange,
         singles=spec.singles,
+        distinct=spec.distinct,
         compiling=spec.options,
     )
 
 
 def describe(path: Path, options: SourceOptions = PLAIN) -> list[LoopReport]:
     """Every loop of a C file: where it is, what its graph has, and why one cannot be mapped. Runs clang once."""
-    module = module_of(CSource(units=(CUnit(path=path, options=options),)))
+    module = with_assertions(module_of(CSource(units=(CUnit(path=path, options=options),))), path)
     seen = set()
     reports = [
         LoopReport(function=name, number=None, line=line, depth=0, innermost=False, limit=f"{path}:{line}: {reason}")
@@ -220,12 +222,24 @@ def _report(module: IrModule, loop: NaturalLoop, number: int, file: str) -> Loop
     try:
         made = translate(module, single(loop, file), file, loop.function.name, {})
     except SourceError as error:
-        return replace(report, limit=str(error))
+        return replace(report, limit=str(_referring_to_compile(error, module, loop, file)))
     ops: dict[str, int] = {}
     for node, op in zip(made.dfg.nodes, made.dfg.ops):
         if not op.timeless:
             ops[node.op] = ops.get(node.op, 0) + 1
     return replace(report, ops=ops, rec_mii=recurrence_mii(made.dfg), trip=made.trip, advice=tuple(made.advice()))
+
+
+def _referring_to_compile(error: SourceError, module: IrModule, loop: NaturalLoop, file: str) -> SourceError:
+    """The error, with what to do where a function that has the loop can be compiled: such loops run in pieces."""
+    if loop.children or not loop.exits:
+        return error
+    try:
+        exit_loop(module, loop, loop.function.name, file)
+    except SourceError:
+        return error
+    return SourceError(f"{error.message}; gridloom compile {file}:{loop.function.name} runs it in pieces",
+                       where=error.where)  # fmt: skip
 
 
 def _region(module: IrModule, chosen: NaturalLoop, path: Path, asked: COptions) -> LoopRegion:
@@ -311,16 +325,7 @@ def _marked(path: Path, loops: list[NaturalLoop]) -> NaturalLoop | None:
     clang drops pragmas that it does not know, so the line is looked for in the text: the loop meant is the next one
     that starts after it.
     """
-    text = read_text(path)
-    lines = []
-    for pragma in _PRAGMA.finditer(text):
-        lines.append(text.count("\n", 0, pragma.start()) + 1)
-        words = pragma[1].partition("//")[0].partition("/*")[0].strip()
-        if words:
-            raise SourceError(
-                f"found {shown(words)} after #pragma gridloom, which takes no words; use --unroll, --flatten, --size",
-                where=f"{path}:{lines[-1]}",
-            )
+    lines = [pragma.line for pragma in find_pragmas(path) if not pragma.word]
     if not lines:
         return None
     below = [[loop for loop in loops if loop.span.start > line] for line in lines]

@@ -10,13 +10,13 @@ vectors have no words to travel in and are refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 from gridloom.compiler.c.intrinsics import INTRINSICS
 from gridloom.compiler.c.wide_integers.pairs import Wide
 from gridloom.compiler.ir.ir import Constant, Instruction, Value
+from gridloom.compiler.ir.layout import integer_bits
 from gridloom.compiler.loops.body import Body
 from gridloom.compiler.loops.folding import wrap
 from gridloom.compiler.loops.operations import FALSE, TRUE, Const, Operand
@@ -50,9 +50,8 @@ def width(type_: str) -> int:
 
     32 for ``i32`` and ``float``, fewer for smaller integers.
     """
-    match = re.fullmatch(r"i(\d+)", type_)
-    if match and int(match[1]) <= 32:
-        return int(match[1])
+    if 0 < (bits := integer_bits(type_)) <= 32:
+        return bits
     if type_ == "float":
         return 32
     if type_ == "double":

@@ -185,13 +185,14 @@ class _Translation:
         else:
             self.streams.refuse_feedback(accesses, kept)
         self._refuse_poison()
+        assumed = self._assumed(distances.relied_on, asserted)
         notes = [f"C loop of {region.loop.function.name}, line {region.loop.span.start}", *map(advice, overlaps)]
         if self.jammed > 1:
             self._jam(accesses)
         if self.reduced:
             reduce(self.body)
         with locate_errors(at(region.loop, self.file)):
-            dfg = replace(self.body.build("\n".join(notes)), trip_count=self._trip_count())
+            dfg = replace(self.body.build("\n".join(notes)), trip_count=self._trip_count(), assumed=assumed)
         prologue = select_operations(self.body.prologue, dfg.liveins)
         given = {*dfg.liveins, *(o.name for made in prologue.values() for o in made.operands if isinstance(o, LiveIn))}
         return CLoop(
@@ -218,8 +219,16 @@ class _Translation:
 
     def _asserted(self) -> str:
         """What the source says of the iterations of this loop; of a nest, where it says it of both loops."""
-        words = {self.module.asserted.get(loop.span.start, "") for loop in self.region.loops}
+        said = self.module.asserted
+        words = {said.get((loop.span.file, loop.span.start), "") for loop in self.region.loops}
         return words.pop() if len(words) == 1 else "ivdep" if "" not in words else ""
+
+    def _assumed(self, relied_on: set[str], asserted: str) -> tuple[str, ...]:
+        """What the graph takes for granted."""
+        said = [f"line {loop.span.start} is said to be {asserted}" for loop in self.region.loops] if asserted else []
+        function = self.region.loop.function
+        distinct = [f"the arrays of {function.name} are said to be distinct"] if function.distinct else []
+        return (*sorted(relied_on), *said, *distinct)
 
     def _trip_count(self) -> int | None:
         """How often the loop runs, where that is a number; None for a nest, whose iterations are those of two loops."""

@@ -91,8 +91,10 @@ class Instruction:
     predicate: str = ""
     #: call: the function's name.
     callee: str = ""
-    #: getelementptr: the type that its indices step over.
+    #: getelementptr: the type that its indices step over; alloca: that of the object.
     source_type: str = ""
+    #: load, store: the bytes that its address is a multiple of; 0 where that is not said.
+    align: int = 0
     #: load, store: the scalar type by which C says what it may overlap; "" when it may overlap anything.
     access_type: str = ""
     #: The variable of the source that holds the value; "" where none does.
@@ -140,6 +142,8 @@ class Function:
     internal: bool = False
     #: Its first line.
     head: str = ""
+    #: The user says that its pointers lead to different arrays.
+    distinct: bool = False
 
     @property
     def entry(self) -> str:
@@ -149,10 +153,11 @@ class Function:
 
 @dataclass(slots=True, eq=False)
 class LoopSpan:
-    """The lines of a loop in the source, as its metadata give them."""
+    """The lines of a loop in the source, as its metadata give them, and the name of its file without folders."""
 
     start: int
     end: int
+    file: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -170,9 +175,7 @@ class IrModule:
     after: tuple[str, ...] = ()
     #: Functions of the source that are not in the module: name -> (line, reason).
     refused: dict[str, tuple[int, str]] = field(default_factory=dict)
-    #: What a pragma says of the iterations of a loop, ``ivdep`` or ``independent``, by the line where the loop starts.
-    asserted: dict[int, str] = field(default_factory=dict)
-    #: Functions whose parameters the user says to lead to different arrays.
-    distinct: frozenset[str] = frozenset()
+    #: What a pragma says of the iterations of a loop, ``ivdep`` or ``independent``, by file and line of its start.
+    asserted: dict[tuple[str, int], str] = field(default_factory=dict)
     #: What clang took for granted in an old text.
     warnings: tuple[str, ...] = ()

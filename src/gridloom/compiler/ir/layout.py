@@ -6,9 +6,8 @@ Types are read from LLVM's text: ``i16``, ``float``, ``[8 x i32]``, ``{ i32, i8 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.errors import SourceError
 
@@ -32,16 +31,16 @@ class DataLayout:
 
     def _measure(self, type_: str) -> tuple[int, int]:
         """(size, alignment)."""
-        array = re.fullmatch(r"\[(\d+) x (.*)\]", type_)
+        array = array_parts(type_)
         if array:
-            size, alignment = self._measure(array[2])
-            return int(array[1]) * size, alignment
+            size, alignment = self._measure(array.element)
+            return array.length * size, alignment
         if type_.startswith("%"):
             return self._struct(self.structs.get(type_[1:].strip('"'), "{}"))
         if type_.startswith(("{", "<{")):
             return self._struct(type_)
-        number = re.fullmatch(r"i(\d+)", type_)
-        size = 1 << (max(-(-int(number[1]) // 8), 1) - 1).bit_length() if number else _SCALARS.get(type_, 0)
+        bits = integer_bits(type_)
+        size = 1 << (-(-bits // 8) - 1).bit_length() if bits else _SCALARS.get(type_, 0)
         if not size:
             raise SourceError(f"type {type_} has no size that is known here; use 8-, 16-, 32-bit integers and float")
         return size, size
@@ -72,13 +71,36 @@ class DataLayout:
 
     def scalars(self, type_: str) -> list[tuple[int, str]]:
         """(offset, type) of every scalar inside a type, in order."""
-        array = re.fullmatch(r"\[(\d+) x (.*)\]", type_)
+        array = array_parts(type_)
         if array:
-            inner, size = self.scalars(array[2]), self.size(array[2])
-            return [(k * size + offset, scalar) for k in range(int(array[1])) for offset, scalar in inner]
+            inner, size = self.scalars(array.element), self.size(array.element)
+            return [(k * size + offset, scalar) for k in range(array.length) for offset, scalar in inner]
         if type_.startswith(("%", "{", "<{")):
             return [(at + offset, s) for at, member in self.members(type_) for offset, s in self.scalars(member)]
         return [(0, type_)]
+
+
+class ArrayParts(NamedTuple):
+    """The length and the element type of an array type."""
+
+    length: int
+    element: str
+
+
+def array_parts(type_: str) -> ArrayParts | None:
+    """The parts of an array type; None for any other.
+
+    >>> array_parts("[3 x [2 x i8]]"), array_parts("i32")
+    (ArrayParts(length=3, element='[2 x i8]'), None)
+    """
+    count, by, element = type_[1:-1].partition(" x ")
+    is_array = by and type_[0] == "[" and type_[-1] == "]" and count.isdecimal()
+    return ArrayParts(int(count), element) if is_array else None
+
+
+def integer_bits(type_: str) -> int:
+    """The bits of an integer type; 0 for any other."""
+    return int(type_[1:]) if type_[:1] == "i" and type_[1:].isdecimal() else 0
 
 
 def split_types(text: str) -> list[str]:

@@ -27,6 +27,7 @@ from gridloom.compiler.ir.driver import (
     run_compiler,
 )
 from gridloom.compiler.ir.linking import link_texts, parse_module, remove_unreachable
+from gridloom.compiler.ir.tokens import split_tokens
 from gridloom.errors import SourceError
 from gridloom.text_file import shown
 
@@ -43,23 +44,21 @@ _DIRECTIVE: Final = re.compile(
 )
 #: Pragmas that look at files; what others do shows in the module.
 _PRAGMAS: Final = frozenset({b"dependency", b"include_alias", b"import", b"module", b"include"})
-_QUOTED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
-# Lists of what the compiler has to keep; they have a section, which no program has.
-_KEPT: Final = re.compile(r"^@llvm\.(?:compiler\.)?used = .*$", re.M)
-#: What a printed module may not have outside of quoted text and names, and what it is called in the message.
-_REFUSED: Final = (
-    (re.compile(r"^module asm\b", re.M), "assembly"),
-    (re.compile(r"(?<![@%\w.$-])(?:callbr|asm)\b"), "assembly"),
-    (re.compile(r"^@llvm\.global_[cd]tors\b", re.M), "a constructor or destructor"),
-    (re.compile(r"^@.*(?<![@%\w.$-])ifunc\b", re.M), "an ifunc"),
-    (re.compile(r"^@.*(?<![@%\w.$-])alias\b", re.M), "an alias"),
-    (re.compile(r'^(?:@|define\b|declare\b).*(?<![@%\w.$-])(?:section|partition) ""', re.M), "a section of its own"),
-    (re.compile(r"^define\b.*(?<![@%\w.$-])(?:personality|prefix|prologue)\b", re.M), "code before a function"),
-    (re.compile(r"^@.*(?<![@%\w.$-])thread_local\b", re.M), "a thread-local variable"),
-    (re.compile(r"^attributes .*\bnaked\b", re.M), "a naked function"),
-    (re.compile(r"^!llvm\.(?:linker\.options|dependent-libraries)\b", re.M), "words for the linker"),
-    (re.compile(r"\baddrspace\((?!0\))"), "a pointer to another address space"),
-)  # fmt: skip
+#: Lists of what the compiler has to keep; they have a section, which no program has.
+_KEPT: Final = ("@llvm.used", "@llvm.compiler.used")
+#: Words that a printed module may not have: where the line begins so, what it may not have, and what that is called.
+_REFUSED: Final[tuple[tuple[tuple[str, ...], frozenset[str], str], ...]] = (
+    (("module",), frozenset({"asm"}), "assembly"),
+    ((), frozenset({"asm", "callbr"}), "assembly"),
+    (("@llvm.global_ctors", "@llvm.global_dtors"), frozenset(), "a constructor or destructor"),
+    (("@",), frozenset({"ifunc"}), "an ifunc"),
+    (("@",), frozenset({"alias"}), "an alias"),
+    (("@", "define", "declare"), frozenset({"section", "partition"}), "a section of its own"),
+    (("define",), frozenset({"personality", "prefix", "prologue"}), "code before a function"),
+    (("@",), frozenset({"thread_local"}), "a thread-local variable"),
+    (("attributes",), frozenset({"naked"}), "a naked function"),
+    (("!llvm.linker.options", "!llvm.dependent-libraries"), frozenset(), "words for the linker"),
+)
 #: Intrinsics that clang writes at once and the host never sees.
 _INTRINSICS: Final = (
     "llvm.va_", "llvm.stacksave", "llvm.stackrestore", "llvm.trap", "llvm.ubsantrap", "llvm.expect", "llvm.objectsize",
@@ -116,12 +115,25 @@ def _check_unit(text: bytes, path: Path) -> None:
 
 def check_module(printed: str, path: Path) -> None:
     """Raise SourceError where a printed module has anything but functions and data."""
-    if re.search(r'[@%]"\\01', printed):
+    if any(f'{sign}"\\01' in printed for sign in "@%"):
         raise SourceError("has a name that is not its own (asm label); it is not run on this machine", where=str(path))
-    plain = _KEPT.sub("", _QUOTED.sub('""', printed))
-    for pattern, what in _REFUSED:
-        if pattern.search(plain):
+    for line in printed.split("\n"):
+        what = _refused(split_tokens(line))
+        if what:
             raise SourceError(f"has {what}; it is not run on this machine", where=str(path))
+
+
+def _refused(tokens: list[str]) -> str:
+    """What a line has that a module may not have; "" for nothing."""
+    if not tokens or tokens[0] in _KEPT:
+        return ""
+    words = frozenset(tokens)
+    for starts, named, what in _REFUSED:
+        begins = not starts or tokens[0] in starts or (tokens[0][0] == "@" and "@" in starts)
+        if begins and (not named or not words.isdisjoint(named)):
+            return what
+    spaces = [number for word, _, number in zip(tokens, tokens[1:], tokens[2:]) if word == "addrspace"]
+    return "a pointer to another address space" if any(number != "0" for number in spaces) else ""
 
 
 def _reduced(

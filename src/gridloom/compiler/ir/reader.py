@@ -11,12 +11,12 @@ Metadata (``!dbg``, ``!tbaa``, ``!llvm.loop``) is resolved from the definitions 
 from __future__ import annotations
 
 import json
-import re
 import struct
 from pathlib import Path
 from typing import Any, Final
 
 from gridloom.compiler.ir.c_source import CSource, source_of
+from gridloom.compiler.ir.distinct import declare_distinct, mark_distinct
 from gridloom.compiler.ir.driver import compile_program
 from gridloom.compiler.ir.ir import (
     BasicBlock,
@@ -31,26 +31,19 @@ from gridloom.compiler.ir.ir import (
     Opaque,
     Value,
 )
-from gridloom.compiler.ir.layout import DataLayout
+from gridloom.compiler.ir.layout import DataLayout, split_types
+from gridloom.compiler.ir.metadata import Metadata, MetadataRecord, reference, split_metadata
+from gridloom.compiler.ir.tokens import first_name, is_number, leading_digits, plain, split_tokens
 from gridloom.errors import MissingExtra, SourceError, install_hint
 
 MAX_INSTRUCTIONS: Final = 20_000
 #: Functions of a file; each costs the same again, however short it is.
 MAX_FUNCTIONS: Final = 2_000
 
-_REFUSED: Final = re.compile(r"^; gridloom refused (\[.*\])$", re.M)
-_METADATA: Final = re.compile(r",? !([\w.]+) !(\d+)")
-_NAMED: Final = re.compile(r'^\s*%("[^"]*"|[\w.$-]+) = ')
-_LABEL: Final = re.compile(r"label %(\"[^\"]*\"|[\w.$-]+)")
-_CASE: Final = re.compile(r"(i\d+ \S+), label ")
-_INCOMING: Final = re.compile(r", %(\"[^\"]*\"|[\w.$-]+) \]")
-_DEREFERENCEABLE: Final = re.compile(r"dereferenceable\((\d+)\)")
-_DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
-_STRUCT: Final = re.compile(r"^%(\"[^\"]*\"|[\w.$-]+) = type (<?\{.*\}>?)$", re.M)
-_FUNCTION_NAME: Final = re.compile(r"@(\"[^\"]*\"|[\w.$-]+)\(")
-_RECORD: Final = re.compile(r"\s*#dbg_value\(\S+ %(\"[^\"]*\"|[\w.$-]+), !(\d+), !DIExpression\(\)")
-_VARIABLE: Final = re.compile(r'DILocalVariable\(name: "([A-Za-z_]\w*)"')
-_GLOBAL_OFFSET: Final = re.compile(r"getelementptr .*\(i8, ptr @(\"[^\"]*\"|[\w.$-]+), i\d+ (-?\d+)\)")
+#: How the comment of a front end begins that names a function which it left out.
+_REFUSED: Final = "; gridloom refused "
+_POINTER_FLAGS: Final = ("inbounds ", "nuw ", "nusw ", "inrange(")
+_FLAG_WORDS: Final = frozenset({"samesign", "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
 
 def read_module(text: str, where: str) -> IrModule:
@@ -81,7 +74,7 @@ def read_module(text: str, where: str) -> IrModule:
 
 def _refused(text: str) -> dict[str, tuple[int, str]]:
     """The functions that a front end left out, by the comments that it wrote."""
-    rows = [json.loads(match[1]) for match in _REFUSED.finditer(text)]
+    rows = [json.loads(line.removeprefix(_REFUSED)) for line in text.splitlines() if line.startswith(_REFUSED)]
     return {name: (line, reason) for name, line, reason in rows}
 
 
@@ -96,8 +89,8 @@ class _Reader:
         self.parsed = parsed
         self.where = where
         self.text = str(parsed)
-        self.metadata = {int(m[1]): with_letters(m[2]) for m in _DEFINITION.finditer(self.text)}
-        self.structs = {plain(m[1]): m[2] for m in _STRUCT.finditer(self.text)}
+        self.metadata = Metadata(self.text)
+        self.structs = _structs(self.text)
         self.layout = DataLayout(self.structs)
         self.values: dict[Any, Value] = {}
         self.globals: dict[str, Global] = {}
@@ -123,12 +116,13 @@ class _Reader:
         function = ""
         for line in self.text.splitlines():
             if line.startswith("define "):
-                name = _FUNCTION_NAME.search(line)
-                function = plain(name[1]) if name else ""
-            record = _RECORD.match(line)
-            variable = _VARIABLE.search(self.metadata.get(int(record[2]), "")) if record else None
-            if record and variable:
-                named.setdefault((function, plain(record[1])), variable[1])
+                function = _called(line)
+            if not line.lstrip().startswith("#dbg_value("):
+                continue
+            value, number, expression, *_ = [*line.partition("(")[2].split(", "), "", "", ""]
+            variable = self.metadata[reference(number)].text("name")
+            if variable.isidentifier() and expression == "!DIExpression()" and " %" in value:
+                named.setdefault((function, plain(value.partition(" %")[2])), variable)
         return named
 
     def _global(self, variable: Any) -> Global:
@@ -149,13 +143,13 @@ class _Reader:
         arguments: list[IrParameter] = []
         for argument in function.arguments:
             words = {bytes(a).decode() for a in argument.attributes}
-            promised = (_DEREFERENCEABLE.fullmatch(word) for word in words)
+            promised = [word[16:-1] for word in words if word.startswith("dereferenceable(")]
             record = IrParameter(
                 name=argument.name or f"arg{len(arguments)}",
                 type=str(argument.type),
                 apart="noalias" in words,
                 unsigned="zeroext" in words,
-                bytes=max((int(size[1]) for size in promised if size), default=0),
+                bytes=max(map(int, promised), default=0),
             )
             arguments.append(record)
             self.values[argument] = record
@@ -199,7 +193,7 @@ class _Reader:
                 record.operands = [operands[0], *_cases(record)]
             record.pieces, record.slots = split_line(record)
         _drop_unreachable(blocks)
-        internal = re.match(r"define (?:internal|private)\b", head) is not None
+        internal = head.split()[1] in ("internal", "private")
         return Function(function.name, self._line_of(head), arguments, blocks, internal, head)
 
     def _instruction(self, item: Any, line: str, block: str, position: int) -> Instruction:
@@ -207,17 +201,15 @@ class _Reader:
 
         An instruction without a name gets one from its opcode and position, which is unique in the function.
         """
-        text = _METADATA.sub("", line)
-        attached = {m[1]: int(m[2]) for m in _METADATA.finditer(line)}
-        named = _NAMED.match(text)
-        name = plain(named[1]) if named else f"{item.opcode}.{position}"
+        text, notes = split_metadata(line)
+        name = plain(_own_name(text)) or f"{item.opcode}.{position}"
         record = Instruction(name, str(item.type), item.opcode, text, block)
         record.metadata = line[len(text) :]
-        record.line = self._location(attached.get("dbg"))
-        record.access_type = self._access_type(attached.get("tbaa"))
+        record.line = self.metadata[notes.get("dbg")].number("line") or 0
+        record.access_type = self._access_type(notes.get("tbaa"))
         _read_text(record)
-        if "llvm.loop" in attached:
-            span = self._span(attached["llvm.loop"])
+        if "llvm.loop" in notes:
+            span = self._span(notes["llvm.loop"])
             if span:
                 self.spans[record] = span
         return record
@@ -243,42 +235,77 @@ class _Reader:
             return Constant(type_, 0, undefined=True)
         if kind == "constant_pointer_null":
             return Constant(type_, 0)
-        match = _GLOBAL_OFFSET.search(str(operand)) if kind == "constant_expr" else None
-        if match and plain(match[1]) in self.globals:
-            return GlobalAddress(self.globals[plain(match[1])], int(match[2]))
-        return Opaque(type_, str(operand)[:80])
+        text = str(operand)
+        if kind == "constant_expr" and (place := _global_offset(text)) is not None and place[0] in self.globals:
+            return GlobalAddress(self.globals[place[0]], place[1])
+        return Opaque(type_, text[:80])
 
     # -- metadata ---------------------------------------------------------------------------------------------------
 
-    def _location(self, number: int | None) -> int:
-        """The source line of a location; of the call in the file itself for what was inlined."""
-        text = self.metadata.get(number, "") if number is not None else ""
-        match = re.search(r"line: (\d+)", text)
-        return int(match[1]) if match else 0
-
     def _line_of(self, head: str) -> int:
         """The source line of a function, from its define line."""
-        match = re.search(r"!dbg !(\d+)", head)
-        return self._location(int(match[1]) if match else None)
+        return self.metadata[reference(f"!{leading_digits(head.partition('!dbg !')[2])}")].number("line") or 0
 
     def _access_type(self, number: int | None) -> str:
         """The scalar type name of a tbaa tag; char and anything unclear may overlap all others: "" ."""
-        tag = re.match(r"!\{!\d+, !(\d+), ", self.metadata.get(number, "") if number is not None else "")
-        name = re.match(r'!\{!"([^"]*)"', self.metadata.get(int(tag[1]), "")) if tag else None
-        return "" if name is None or name[1] == "omnipotent char" else name[1]
+        tag = self.metadata[number].items
+        name = self.metadata[reference(tag[1])].items[:1] if len(tag) > 1 else ()
+        word = plain(name[0][1:]) if name and name[0].startswith('!"') else ""
+        return "" if word == "omnipotent char" else word
 
     def _span(self, number: int) -> LoopSpan | None:
         """The first and the last line of a loop by its ``!llvm.loop`` metadata; None where clang noted no lines."""
-        items = [int(k) for k in re.findall(r"!(\d+)", self.metadata.get(number, ""))]
-        lines = [self._location(k) for k in items if self.metadata.get(k, "").startswith("!DILocation")]
-        return LoopSpan(lines[0], lines[-1]) if lines else None
+        records = (self.metadata[k] for k in self.metadata[number].references)
+        places = [record for record in records if record.kind == "!DILocation"]
+        lines = [place.number("line") or 0 for place in places]
+        return LoopSpan(lines[0], lines[-1], self._file(places[0])) if lines else None
+
+    def _file(self, record: MetadataRecord) -> str:
+        """The file that a location or a scope is in, without its folders."""
+        while record.fields and "file" not in record.fields:
+            record = self.metadata[record.reference("scope")]
+        return self.metadata[record.reference("file")].text("filename").rpartition("/")[2]
+
+
+def _structs(text: str) -> dict[str, str]:
+    """Named struct types, with the texts of their bodies."""
+    rows = (line[1:].partition(" = type ") for line in text.splitlines() if line.startswith("%"))
+    return {plain(name): body for name, _, body in rows if body.startswith(("{", "<{"))}
+
+
+def _own_name(line: str) -> str:
+    """The name that an instruction's line gives its result; "" where it has none."""
+    line = line.lstrip()
+    name = first_name(line[1:]) if line.startswith("%") else ""
+    return name if line.startswith(" = ", 1 + len(name)) else ""
+
+
+def _called(line: str) -> str:
+    """The first name of a line that a bracket follows: what it calls or defines."""
+    for part in line.split("@")[1:]:
+        name = first_name(part)
+        if name and part.startswith("(", len(name)):
+            return plain(name)
+    return ""
+
+
+def _global_offset(text: str) -> tuple[str, int] | None:
+    """The global and the bytes of ``getelementptr (i8, ptr @x, i32 4)``; None for another expression."""
+    tokens = split_tokens(text)
+    if "getelementptr" not in tokens:
+        return None
+    tokens = tokens[tokens.index("getelementptr") :]
+    match tokens[tokens.index("(") :] if "(" in tokens else []:
+        case ["(", "i8", ",", "ptr", place, ",", _, offset, ")"] if place.startswith("@") and is_number(offset):
+            return plain(place[1:]), int(offset)
+    return None
 
 
 def _cases(switch: Instruction) -> list[Constant]:
     """The values of a switch. Read off its text: LLVM 22 no longer has them among the operands."""
-    cases = (re.fullmatch(r"(i\d+) (\S+)", text) for text in _CASE.findall(switch.text.partition("[")[2]))
     words = {"true": 1, "false": 0}
-    return [Constant(m[1], words[m[2]] if m[2] in words else int(m[2])) for m in cases if m]
+    rows = [part.split()[-2:] for part in switch.text.partition("[")[2].split(", label %")[:-1]]
+    return [Constant(kind, words[text] if text in words else int(text)) for kind, text in rows]
 
 
 def _drop_unreachable(blocks: dict[str, BasicBlock]) -> None:
@@ -318,9 +345,8 @@ def _function_lines(text: str) -> dict[str, tuple[str, list[str]]]:
     for line in text.splitlines():
         if body is None:
             if line.startswith("define "):
-                name = _FUNCTION_NAME.search(line)
                 body = []
-                functions[plain(name[1]) if name else ""] = (line, body)
+                functions[_called(line)] = (line, body)
         elif line == "}":
             body = None
         elif line.startswith("  ") and not line.lstrip().startswith((";", "#dbg")):
@@ -389,9 +415,9 @@ def _block_names(raw: list[Any], body: list[str]) -> list[str]:
         else:
             numbers.append(name)
         for _ in row:
-            named = _NAMED.match(body[position])
-            if named and named[1].isdigit():
-                slot = int(named[1]) + 1
+            named = _own_name(body[position])
+            if named.isdigit():
+                slot = int(named) + 1
             position += 1
     return numbers
 
@@ -403,65 +429,43 @@ def _read_text(record: Instruction) -> None:
         words = text.split(f" {record.opcode} ", 1)[1].split()
         record.predicate = next(word for word in words if word not in _FLAG_WORDS)
     elif record.opcode == "phi":
-        record.incoming = [plain(name) for name in _INCOMING.findall(text)]
+        pairs = (part.partition(" ]")[0] for part in text.split("[ ")[1:])
+        record.incoming = [plain(pair.rpartition(", %")[2]) for pair in pairs]
     elif record.opcode in ("br", "switch"):
-        record.targets = [plain(name) for name in _LABEL.findall(text)]
+        record.targets = [plain(first_name(part)) for part in text.split("label %")[1:]]
     elif record.opcode == "getelementptr":
         rest = text.split("getelementptr ", 1)[1]
-        rest = re.sub(r"^(?:(?:inbounds|nuw|nusw|inrange\([^)]*\)) )*", "", rest)
+        while rest.startswith(_POINTER_FLAGS):
+            rest = rest.partition(") " if rest.startswith("inrange(") else " ")[2]
         record.source_type = rest[: rest.index(", ptr ")]
+    elif record.opcode in ("load", "store"):
+        record.align = int(leading_digits(text.rpartition(", align ")[2]) or 0)
+    elif record.opcode == "alloca":
+        record.source_type = split_types(text.partition("alloca ")[2].removeprefix("inalloca "))[0]
     elif record.opcode == "call":
-        callee = re.search(r"@(\"[^\"]*\"|[\w.$-]+)\(", text)
-        record.callee = plain(callee[1]) if callee else ""
+        record.callee = _called(text)
 
 
-_FLAG_WORDS: Final = frozenset({"samesign", "fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
-
-
-_BYTE: Final = re.compile(rb"\\([0-9A-Fa-f]{2})")
-_BEYOND: Final = re.compile(r"(?:\\[89A-Fa-f][0-9A-Fa-f])+")
-
-
-def plain(name: str) -> str:
-    r"""A name without the quotes that LLVM puts around unusual ones.
-
-    >>> plain('"gr\\C3\\B6\\C3\\9Fe"'), plain("sum")
-    ('größe', 'sum')
-    """
-    if not name.startswith('"'):
-        return name
-    return _decoded(name[1:-1])
-
-
-def with_letters(text: str) -> str:
-    r"""A text of LLVM in which letters beyond ASCII stand for themselves; quotes and the like stay written as bytes.
-
-    >>> with_letters('name: "f\\C3\\BCr \\22"')
-    'name: "für \\22"'
-    """
-    return _BEYOND.sub(lambda m: _decoded(m[0]), text)
-
-
-def _decoded(text: str) -> str:
-    data = _BYTE.sub(lambda m: bytes([int(m[1], 16)]), text.encode())
-    return data.decode("utf-8", errors="replace")
-
-
-def module_of(source: Path | CSource, function: str | None = None, *, singles: bool = False) -> IrModule:
+def module_of(
+    source: Path | CSource, function: str | None = None, *, singles: bool = False, distinct: bool = False
+) -> IrModule:
     """The records of a C program or a ``.mlir`` file, as clang leaves them after optimisation.
 
     ``function`` and ``singles`` are for MLIR: only that function and its callees have to be taken, and every f64 is
-    read as f32. SourceError where a file does not compile or its named function is refused. Costs 0.1 to 0.8 s.
+    read as f32. With ``distinct``, the arrays of the function's parameters do not overlap. SourceError where a file
+    does not compile or its named function is refused. Costs 0.1 to 0.8 s.
     """
     program = source_of(source)
-    path = program.path
+    path, warnings = program.path, ()
     if path.suffix == ".mlir":
         from gridloom.compiler.mlir import compile_to_ir as lower
 
-        return read_module(lower(path, function=function, singles=singles), str(path))
-    if singles:
+        text = lower(path, function=function, singles=singles)
+    elif singles:
         raise SourceError("f64=f32 is for MLIR; in C, write float for double", where=str(path))
-    made = compile_program(program)
-    module = read_module(made.ir, str(path))
-    module.warnings = made.warnings
-    return module
+    else:
+        made = compile_program(program)
+        text, warnings = made.ir, made.warnings
+    module = read_module(declare_distinct(text, function, path) if distinct else text, str(path))
+    module.refused, module.warnings = _refused(text), warnings
+    return mark_distinct(module, function) if distinct else module

@@ -30,10 +30,10 @@ _RANGE: Final = re.compile(r"(-?[0-9]{1,10})\.\.(-?[0-9]{1,10})")
 _FLAGS: Final = {"true": True, "false": False}
 _KEYS: Final = {
     "c": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, interchange=true|false, "
-    "reduced=true|false, memory=arrays|streams, "
+    "reduced=true|false, distinct=true|false, memory=arrays|streams, "
     "size.ARRAY=N or range.NAME=LOW..HIGH",
     "mlir": f"loop=N, flatten=true|false, unroll=1..{MAX_UNROLL}|auto, jam=1..{MAX_JAM}, interchange=true|false, "
-    "reduced=true|false, memory=arrays|streams, "
+    "reduced=true|false, distinct=true|false, memory=arrays|streams, "
     "f64=f32, size.ARRAY=N or range.NAME=LOW..HIGH",
     "py": f"unroll=1..{MAX_UNROLL}|auto, reduced=true|false, memory=arrays|streams, size.ARRAY=N or "
     "range.NAME=LOW..HIGH",
@@ -67,6 +67,8 @@ class LoopSpec:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: Read every f64 of an MLIR file as f32.
     singles: bool = False
+    #: Arrays of different parameters do not overlap.
+    distinct: bool = False
     #: What the command line says about how a C file is compiled.
     options: SourceOptions = PLAIN
 
@@ -145,7 +147,7 @@ def _value(key: str, value: str, kind: str) -> int | bool | str | None:
         return True if value == "f32" else None
     if kind != "py" and key == "loop":
         return count
-    return _FLAGS.get(value) if kind != "py" and key in ("flatten", "interchange") else None
+    return _FLAGS.get(value) if kind != "py" and key in ("flatten", "interchange", "distinct") else None
 
 
 def with_options(
@@ -157,6 +159,7 @@ def with_options(
     unroll: int | str | None = None,
     sizes: Sequence[str] = (),
     ranges: Sequence[str] = (),
+    distinct: bool = False,
 ) -> str:
     """The SOURCE that a text and the options of a command together stand for.
 
@@ -166,6 +169,7 @@ def with_options(
     added = [f"loop={loop}"] if loop is not None else []
     added += ["flatten=true"] if flatten else []
     added += [f"unroll={unroll}"] if unroll is not None else []
+    added += ["distinct=true"] if distinct else []
     for size in sizes:
         if "=" not in size:
             raise OptionError(f"expected ARRAY=WORDS, found {shown(size)}", where="--size")
@@ -177,7 +181,7 @@ def with_options(
     if function is None and not added:
         return text
     if not is_loop(text):
-        options = "--function, --loop, --flatten, --unroll, --size and --assume-range"
+        options = "--function, --loop, --flatten, --unroll, --distinct, --size and --assume-range"
         raise OptionError(
             f"{shown(text)} takes none of {options}; they are for loops of *.c and *.mlir and kernels of *.py"
         )

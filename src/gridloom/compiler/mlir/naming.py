@@ -6,25 +6,20 @@ so that graphs, arrays and listings speak of ``A`` and ``i``.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from gridloom.compiler.ir.metadata import Metadata
 from gridloom.compiler.mlir.source_text import value_name
 from gridloom.errors import MissingExtra, SourceError, install_hint
 
-_DECIMAL: Final = re.compile(r"(?<![\w.%@\"])-?\d+\.\d+e[+-]\d+(?![\w.])")
-_SINGLE_PATTERN: Final = re.compile(r"(?<![\w.%@\"])f0x([0-9A-F]{8})\b")
 _SPECIAL_PATTERNS: Final = {
     "+inf": "0x7FF0000000000000", "-inf": "0xFFF0000000000000",
     "+qnan": "0x7FF8000000000000", "-qnan": "0xFFF8000000000000",
 }  # fmt: skip
-_SPECIAL: Final = re.compile(r"(?<![\w.%@\"])[+-](?:inf|qnan)\b")
-_LOCATION: Final = re.compile(r"^!(\d+) = !DILocation\(line: (\d+), column: (\d+)", re.M)
-#: The first line of an instruction; the further lines of a `switch` stand deeper or begin with a bracket.
-_INSTRUCTION: Final = re.compile(r"  [^ \]]")
-_ATTACHED: Final = re.compile(r"!dbg !(\d+)\s*$")
+#: One of these is in each line with a number that older versions of LLVM do not take as it is written.
+_SIGNS: Final = ("e+", "e-", "f0x", "inf", "qnan")
 
 
 def name_values(text: str, source: str, parameters: Mapping[str, Sequence[str]], where: str) -> str:
@@ -39,7 +34,8 @@ def name_values(text: str, source: str, parameters: Mapping[str, Sequence[str]],
     except RuntimeError as error:
         first = str(error).strip().splitlines()[0]
         raise SourceError(f"the IR that MLIR's passes give cannot be read: {first}", where=where) from None
-    places = {int(m[1]): (int(m[2]), int(m[3])) for m in _LOCATION.finditer(text)}
+    places = {number: (record.number("line") or 0, record.number("column") or 0)
+              for number, record in Metadata(text).of_kind("!DILocation")}  # fmt: skip
     lines = source.splitlines()
     for function in module.functions:
         if function.is_declaration:
@@ -57,9 +53,24 @@ def _exact_singles(text: str) -> str:
 
     All decimals of such a module are singles, since doubles are refused before.
     """
-    text = _DECIMAL.sub(lambda match: _pattern(struct.unpack("<f", struct.pack("<f", float(match[0])))[0]), text)
-    text = _SPECIAL.sub(lambda match: _SPECIAL_PATTERNS[match[0]], text)
-    return _SINGLE_PATTERN.sub(lambda match: _pattern(struct.unpack(">f", bytes.fromhex(match[1]))[0]), text)
+    rows = text.split("\n")
+    for k, row in enumerate(rows):
+        if any(sign in row for sign in _SIGNS):
+            rows[k] = " ".join(map(_exact_word, row.split(" ")))
+    return "\n".join(rows)
+
+
+def _exact_word(word: str) -> str:
+    """A word of a line, with a pattern where it is a single, in brackets or not."""
+    number = word.strip("()[]{}<>,")
+    if number in _SPECIAL_PATTERNS:
+        return word.replace(number, _SPECIAL_PATTERNS[number])
+    if number.startswith("f0x") and len(number) == 11:
+        return word.replace(number, _pattern(struct.unpack(">f", bytes.fromhex(number[3:]))[0]))
+    digits, exponent, _ = number.partition("e")
+    if exponent and digits.removeprefix("-").replace(".", "", 1).isdecimal():
+        return word.replace(number, _pattern(struct.unpack("<f", struct.pack("<f", float(number)))[0]))
+    return word
 
 
 def _pattern(number: float) -> str:
@@ -73,9 +84,10 @@ def _attached(function: Any) -> Iterator[int | None]:
     The text of a function is written once: to write a single instruction, LLVM numbers all values of the function.
     """
     for line in str(function).splitlines():
-        if _INSTRUCTION.match(line):
-            found = _ATTACHED.search(line)
-            yield int(found[1]) if found else None
+        # The further lines of a switch stand deeper or begin with a bracket.
+        if line.startswith("  ") and line[2:3] not in (" ", "]"):
+            number = line.rpartition("!dbg !")[2]
+            yield int(number) if number.isdecimal() else None
 
 
 def _name_values(

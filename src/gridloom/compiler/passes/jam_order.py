@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gridloom.compiler.analysis.dependence import Distances, may_cross, motion
+from gridloom.compiler.analysis.dependence import DistanceSolver, may_cross, motion
 from gridloom.compiler.analysis.evolution import Evolution, Form
 from gridloom.compiler.analysis.loops import NaturalLoop
 from gridloom.compiler.c.address import Pointers
@@ -67,7 +67,7 @@ class _Nest:
         if a.address.base is not b.address.base or a.size != b.size:
             return True
         first, second = (motion(x.place, self.outer.word_step, self.outer.loop.contains) for x in (a, b))
-        found = Distances().meetings(first, second)
+        found = DistanceSolver().meetings(first, second)
         step = first.step
         # Places that are no multiples of one size apart may share bytes at any distance.
         uneven = bool(step.terms or step.constant % a.size or second.start.minus(first.start).constant % a.size)

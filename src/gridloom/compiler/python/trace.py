@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Final
 
-from gridloom.compiler.analysis.dependence import Distances, Motion
+from gridloom.compiler.analysis.dependence import DistanceSolver, Motion
 from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.loops.body import Body
 from gridloom.compiler.loops.folding import wrap
@@ -122,7 +122,7 @@ class KernelTrace:
 
     def _order(self, first: _Access, second: _Access) -> None:
         """Add the order edges of two accesses; streams refuse accesses that may meet."""
-        for forward, distance in Distances().meetings(first.place, second.place):
+        for forward, distance in DistanceSolver().meetings(first.place, second.place):
             source, target = (first, second) if forward else (second, first)
             if self.streams and source.is_store:
                 what = "stores twice to elements of" if target.is_store else "reads what it stored in"

@@ -211,6 +211,8 @@ class CompileOptions(TypedDict, total=False):
     progress: Reporter | None
     #: Also map what the bounds promise no gain of: iterations of the loop around side by side, loops exchanged.
     every: bool
+    #: Arrays of different parameters do not overlap, as with ``restrict``; runs check it on their data.
+    distinct: bool
 
 
 def compile_function(source: str | Path | NamedFunction, arch: ArchLike, **options: Unpack[CompileOptions]) -> Compiled:
@@ -222,14 +224,17 @@ def compile_function(source: str | Path | NamedFunction, arch: ArchLike, **optio
     with the reason. Errors are GridloomErrors. Costs one search per loop, and three runs of clang for each file.
     """
     if not isinstance(source, NamedFunction) and mlir_source(source) is not None:
-        judge = MlirFunction(str(source))
+        judge = MlirFunction(str(source), distinct=options.get("distinct", False))
         compiled = compile_program(judge.program(), judge.signature(), arch, **options)
         compiled.native = judge
         return compiled
     named = source if isinstance(source, NamedFunction) else name_function([source])
     # Reading the program checks what the file includes, so that it comes first.
     with deadline(reading_seconds(options.get("time_limit")), "reading the source"):
-        unrolled, plain = (read_program(named.source, named.function, unrolled=choice) for choice in (True, False))
+        distinct = options.get("distinct", False)
+        unrolled, plain = (
+            read_program(named.source, named.function, unrolled=choice, distinct=distinct) for choice in (True, False)
+        )
         signature = read_signature(named.source, named.function)
 
     def compile_form(program: FunctionProgram) -> Compiled:

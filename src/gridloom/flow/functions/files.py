@@ -36,6 +36,7 @@ def dumps(compiled: Compiled) -> str:
         "function": compiled.name,
         **({"f64": "f32"} if getattr(compiled.native, "singles", False) else {}),
         **({"unrolled": True} if compiled.program.unrolled else {}),
+        **({"distinct": True} if _is_distinct(compiled) else {}),
         "loops": [
             {
                 "name": loop.plan.name,
@@ -52,6 +53,11 @@ def dumps(compiled: Compiled) -> str:
         ],
     }
     return json.dumps(record) + "\n"
+
+
+def _is_distinct(compiled: Compiled) -> bool:
+    """Whether the user said that arrays of different parameters do not overlap."""
+    return compiled.program.distinct or getattr(compiled.native, "distinct", False)
 
 
 def is_function_file(path: Path) -> bool:
@@ -75,12 +81,13 @@ def load(path: Path, source: CSource | Path | None = None) -> Compiled:
             where="--source",
         )
     judge, read = None, source_of(source)
-    source = read.path
+    source, distinct = read.path, record.get("distinct") is True
     if source.suffix == ".mlir":
-        judge = MlirFunction(f"{source}:{record['function']}" + (",f64=f32" if record.get("f64") == "f32" else ""))
+        singles = ",f64=f32" if record.get("f64") == "f32" else ""
+        judge = MlirFunction(f"{source}:{record['function']}{singles}", distinct=distinct)
         program, signature = judge.program(), judge.signature()
     else:
-        program = read_program(read, record["function"], unrolled=record.get("unrolled") is True)
+        program = read_program(read, record["function"], unrolled=record.get("unrolled") is True, distinct=distinct)
         signature = read_signature(read, record["function"])
     rows = record["loops"]
     plain = [row for row in rows if row.get("jam", 1) == 1 and not row.get("exchanged")]

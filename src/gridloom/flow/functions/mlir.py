@@ -35,17 +35,19 @@ class MlirFunction:
     #: What a difference is a difference to.
     label: Final = "MLIR's JIT"
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, distinct: bool = False) -> None:
         spec = parse(text)
         if spec.function is None:
             raise OptionError(f"{spec.path} names no function; write {spec.path}:FUNCTION")
         self.path, self.function, self.singles = spec.path, spec.function, spec.singles
+        self.distinct = distinct or spec.distinct
         self.rows = parameters_of(self.path, self.function, singles=self.singles)
         self.result = result_of(self.path, self.function, singles=self.singles)
 
     def program(self) -> FunctionProgram:
         """The function and its loops."""
-        return program_of(module_of(self.path, self.function, singles=self.singles), self.function, str(self.path))
+        module = module_of(self.path, self.function, singles=self.singles, distinct=self.distinct)
+        return program_of(module, self.function, str(self.path))
 
     def signature(self) -> Signature:
         """The parameters, those for results and for sizes of open shapes included."""

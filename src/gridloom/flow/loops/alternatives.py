@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from gridloom.flow.result import Result
     from gridloom.flow.source.comparison import Reference
 
-#: The part of the time limit that the first alternative has while another one may be better.
+#: The part of what is left of the time that an alternative has while another one may be better.
 _FIRST_SHARE: Final = 0.75
+#: The part of the time limit that the short searches of all alternatives have together.
+_SHORT_SHARE: Final = 0.25
 #: Tiles of the largest array that a remark on other sizes looks at.
 _MOST_TILES: Final = 1024
 #: How many alternatives that were not tried a remark names.
@@ -102,32 +104,86 @@ def map_best(
     arch: Arch,
     mapped: Callable[[Request, Dfg, Arch, Reference | None], Result],
 ) -> Result:
-    """The best result of the alternatives that the bounds leave a chance, with remarks on what was tried.
+    """The best result of the alternatives that the bounds leave a chance, with remarks on what came of each.
 
-    The first alternative is mapped; a further one only where its bound is below what was found, or where nothing was.
-    All share the request's time limit.
+    All share the request's time limit. Where it is one, each alternative first gets a short search, so that one that
+    cannot be mapped does not take the time of one that can; then those that may still be better get the rest in the
+    order of their bounds. An effort holds for each search, so that without a time limit each is searched once.
     """
-    began = _now(request)
-    best: tuple[Result, Alternative] | None = None
-    told: list[str] = []
-    passed: list[Alternative] = []
-    for k, row in enumerate(rows):
-        if best is not None and not _may_win(row, best, request):
-            passed.append(row)
-            continue
-        contested = best is None and any(other.least <= row.least for other in rows[k + 1 :])
-        result = mapped(_share(request, began, contested), row.dfg, arch, row.reference)
-        told.append(f"{row.label}: {_outcome_text(result, row)}")
-        if best is None or _rate(result, row) < _rate(*best):
-            best = result, row
-    assert best is not None
-    result, row = best
-    remarks = () if len(rows) == 1 else (f"the loop is mapped {row.label}", *told, *_passed_over(passed))
+    race = _FormRace(request, arch, mapped, [_Trial(row) for row in rows])
+    if len(rows) > 1 and request.time_limit is not None and request.time_limit > 0:
+        for trial in race.trials:
+            race.search(trial, request.time_limit * _SHORT_SHARE / len(rows))
+    for trial in race.trials:
+        race.search(trial, None)
+    best = race.best
+    assert best is not None and best.result is not None
+    result, row = best.result, best.row
+    told = [f"{trial.row.label}: {_outcome_text(trial.result, trial.row)}" for trial in race.trials if trial.result]
+    passed = _passed_over([trial.row for trial in race.trials if trial.result is None])
+    remarks = () if len(rows) == 1 else (f"the loop is mapped {row.label}", *told, *passed)
     if any(other.copies != row.copies for other in rows):
         remarks = (*remarks, *_growth(rows, arch))
     if row.text is not None:
         remarks = (*row.text.warnings, *remarks)
     return replace(result, text=row.text, remarks=remarks, copies=row.copies)
+
+
+@dataclass
+class _Trial:
+    """An alternative and the best that was found of it."""
+
+    row: Alternative
+    result: Result | None = None
+    #: Whether a search with all that the budget allows has ended.
+    done: bool = False
+
+    @property
+    def rate(self) -> float:
+        """Cycles for each iteration of the loop; infinite without a mapping."""
+        return float("inf") if self.result is None else _rate(self.result, self.row)
+
+
+class _FormRace:
+    """Searches of alternatives under one budget."""
+
+    def __init__(
+        self, request: Request, arch: Arch, mapped: Callable[[Request, Dfg, Arch, Reference | None], Result],
+        trials: Sequence[_Trial],
+    ) -> None:  # fmt: skip
+        self.request, self.arch, self.mapped, self.trials = request, arch, mapped, trials
+        self.began = _now(request)
+
+    @property
+    def best(self) -> _Trial | None:
+        """The best of what was found; a failure where nothing was, None before the first search."""
+        return min((trial for trial in self.trials if trial.result), key=lambda trial: trial.rate, default=None)
+
+    def search(self, trial: _Trial, seconds: float | None) -> None:
+        """Search an alternative for some seconds, or for its share of what is left, if it may be the best."""
+        if trial.done or not self._may_win(trial):
+            return
+        limit = self.request.time_limit
+        # A limit that makes no sense is refused where budgets are made.
+        if limit is not None and limit > 0:
+            left = max(limit - (_now(self.request) - self.began), 0.1)
+            contested = any(other is not trial and not other.done and self._may_win(other) for other in self.trials)
+            limit = min(seconds, left) if seconds is not None else left * _FIRST_SHARE if contested else left
+        result = self.mapped(replace(self.request, time_limit=limit), trial.row.dfg, self.arch, trial.row.reference)
+        trial.done = seconds is None
+        if trial.result is None or _rate(result, trial.row) <= trial.rate:
+            trial.result = result
+
+    def _may_win(self, trial: _Trial) -> bool:
+        """True where an alternative may be better than the best so far, or nothing was searched yet."""
+        best, row = self.best, trial.row
+        if best is None or best.result is None:
+            return True
+        if self.request.interrupted is not None and self.request.interrupted():
+            return False
+        if best.result.mapping is None:
+            return row.bound is None or not row.bound.missing
+        return best.result.arch.style == "modulo" and row.least < best.rate
 
 
 def _passed_over(rows: Sequence[Alternative]) -> list[str]:
@@ -172,28 +228,9 @@ def rates_by_size(rows: Sequence[Alternative], arch: Arch) -> dict[str, float]:
     return found
 
 
-def _may_win(row: Alternative, best: tuple[Result, Alternative], request: Request) -> bool:
-    """True where an alternative may be better than the best so far."""
-    result = best[0]
-    if request.interrupted is not None and request.interrupted():
-        return False
-    if result.mapping is None:
-        return row.bound is None or not row.bound.missing
-    return result.arch.style == "modulo" and row.least < _rate(*best)
-
-
 def _now(request: Request) -> float:
     """The time on the clock of the request's limit."""
     return time.process_time() if request.cpu_time else time.monotonic()
-
-
-def _share(request: Request, began: float, contested: bool) -> Request:
-    """The request with what is left of its time; a part of it where another alternative is to come."""
-    # A limit that makes no sense is refused where budgets are made.
-    if request.time_limit is None or request.time_limit <= 0:
-        return request
-    left = max(request.time_limit - (_now(request) - began), 0.1)
-    return replace(request, time_limit=left * _FIRST_SHARE if contested else left)
 
 
 def _rate(result: Result, row: Alternative) -> float:

@@ -11,6 +11,7 @@ from typing import Final, Unpack
 from gridloom.archs.model import Arch
 from gridloom.compiler.c.function.program import FunctionProgram, LoopPlan, program_of, read_program
 from gridloom.compiler.c.function.signature import Signature, read_signature
+from gridloom.compiler.c.source.pragmas import with_assertions
 from gridloom.compiler.ir.driver import compile_to_ir
 from gridloom.compiler.ir.linking import keep_reachable
 from gridloom.compiler.ir.reader import read_module
@@ -115,7 +116,10 @@ class _SystemForms:
 
         ``turns`` gives the least iterations of the loops inside of jammed nests.
         """
-        made = program_of(read_module(ir, program.file), program.name, program.file, turns=turns)
+        module = read_module(ir, program.file)
+        for unit in program.source.units if program.source is not None else ():
+            with_assertions(module, unit.path)
+        made = program_of(module, program.name, program.file, turns=turns)
         loops: list[LoopPlan] = []
         for plan in made.loops:
             header, inner = plan.loop.header, [child.header for child in plan.loop.children]

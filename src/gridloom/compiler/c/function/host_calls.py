@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from gridloom.compiler.c.function.memory import Memory
+from gridloom.compiler.ir.layout import integer_bits
 
 #: Calls that say something to the compiler and do nothing.
 IGNORED: Final = ("llvm.assume", "llvm.lifetime", "llvm.experimental", "llvm.dbg", "llvm.donothing", "llvm.prefetch")
@@ -73,12 +73,14 @@ def _rule(callee: str) -> tuple[str, int] | None:
     name, bits = callee, 32
     if callee.startswith("llvm."):
         name = callee.removeprefix("llvm.")
-        suffix = re.search(r"(?:\.(?:p0|i\d+|f32|f64))+$", name)
-        if suffix is None:
+        parts = name.split(".")
+        kinds: list[str] = []
+        while parts and (parts[-1] in ("p0", "f32", "f64") or integer_bits(parts[-1])):
+            kinds.append(parts.pop())
+        if not kinds:
             return None
-        name = name[: suffix.start()]
-        width = re.findall(r"\.i(\d+)", suffix[0])
-        bits = int(width[-1]) if width else 32
+        name = ".".join(parts)
+        bits = next((integer_bits(kind) for kind in kinds if integer_bits(kind)), 32)
         if name in _INTEGERS or name in _MEMORY:
             return name, bits
         return (name, bits) if name in _EXACT or name in _LIBRARY else None

@@ -7,7 +7,6 @@ leaves. A block that only loops to itself becomes a ``while`` of its own, which 
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +112,7 @@ def host_code(module: IrModule, functions: Sequence[Function], marks: Sequence[M
 
 def python_name(function: str) -> str:
     """The name of a function in the generated code."""
-    return f"F_{re.sub(r'[^A-Za-z0-9_]', '_', function)}"
+    return "F_" + "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in function)
 
 
 class _Writer:
@@ -247,11 +246,10 @@ class _Writer:
 
     def _stack_size(self, item: Instruction) -> int:
         """Bytes of a local variable."""
-        match = re.search(r"alloca ([^,]+(?:\[[^\]]*\])?)(?:, i\d+ (\S+?))?(?:, align \d+)?$", item.text.strip())
         count = item.operands[0] if item.operands else None
-        if match is None or not isinstance(count, Constant | None):
+        if not item.source_type or not isinstance(count, Constant | None):
             raise SourceError("it has a local array whose length is not fixed")
-        return self.layout.size(match[1].strip()) * (count.value if count else 1)
+        return self.layout.size(item.source_type) * (count.value if count else 1)
 
     def _call(self, item: Instruction, operands: list[str]) -> str:
         """A call of a function of the module, or of one that the host knows."""
@@ -298,11 +296,11 @@ class _Writer:
 
     def _opaque(self, value: Opaque) -> str:
         """A constant that the reader leaves as text: doubles are read here, anything else is refused."""
-        match = re.match(r"double (\S+)", value.text)
-        if match and match[1].startswith("0x"):
-            return self._number(np.float64(struct.unpack(">d", int(match[1], 16).to_bytes(8, "big"))[0]))
-        if match:
-            return self._number(np.float64(float(match[1])))
+        kind, _, text = value.text.partition(" ")
+        if kind == "double" and text.startswith("0x"):
+            return self._number(np.float64(struct.unpack(">d", int(text, 16).to_bytes(8, "big"))[0]))
+        if kind == "double":
+            return self._number(np.float64(float(text)))
         if value.text.startswith("{"):
             return "(0, 0)"
         raise SourceError(f"it uses a constant that is not read here: {value.text}")

@@ -7,12 +7,12 @@ generated code by :mod:`gridloom.compiler.c.function.host`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from gridloom.compiler.ir.ir import Instruction
-from gridloom.compiler.ir.layout import DataLayout
+from gridloom.compiler.ir.layout import DataLayout, integer_bits
+from gridloom.compiler.ir.tokens import is_number
 from gridloom.errors import SourceError
 
 _PLAIN: Final = {"add": "+", "sub": "-", "mul": "*"}
@@ -28,9 +28,8 @@ def bits_of(kind: str) -> int:
     """Bits of an integer or a pointer; SourceError for what the host does not compute with."""
     if kind == "ptr":
         return 32
-    number = re.fullmatch(r"i(\d+)", kind)
-    if number and int(number[1]) <= 64:
-        return int(number[1])
+    if 0 < (bits := integer_bits(kind)) <= 64:
+        return bits
     raise SourceError(f"it computes with {kind}; integers of up to 64 bits, float and double are taken")
 
 
@@ -89,7 +88,7 @@ def _address(item: Instruction, operands: Sequence[str], layout: DataLayout) -> 
             continue
         kind = kind[kind.index(" x ") + 3 : -1] if k else kind
         size = layout.size(kind)
-        if re.fullmatch(r"-?\d+", text):
+        if is_number(text):
             constant += int(text) * size
         else:
             terms.append(f"{text} * {size}" if size != 1 else text)
@@ -207,10 +206,10 @@ def _remainder(item: Instruction, operands: Sequence[str]) -> str:
 
 
 def _extract(item: Instruction, operands: Sequence[str]) -> str:
-    position = re.search(r", (\d+)$", item.text)
-    if position is None:
+    position = item.text.rpartition(", ")[2]
+    if not position.isdecimal():
         raise SourceError("instruction 'extractvalue' is not known to the host in this form")
-    return f"{operands[0]}[{position[1]}]"
+    return f"{operands[0]}[{position}]"
 
 
 _METHODS: Final[dict[str, Callable[[Instruction, Sequence[str]], str]]] = {

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from gridloom.compiler.analysis.loops import NaturalLoop, find_loops
 from gridloom.compiler.c.c_loop import CLoop
@@ -19,16 +19,27 @@ from gridloom.compiler.c.function.host_code import LoopVariant, Mark
 from gridloom.compiler.c.nest.interchange import Exchanged, interchange_nest
 from gridloom.compiler.c.nest.restarts import controlled_loops
 from gridloom.compiler.c.region import LoopRegion, flatten_nest, single
+from gridloom.compiler.c.source.pragmas import with_assertions
 from gridloom.compiler.c.translate import translate
 from gridloom.compiler.ir.c_source import CSource, source_of
+from gridloom.compiler.ir.distinct import declare_distinct, mark_distinct
 from gridloom.compiler.ir.driver import compile_program
 from gridloom.compiler.ir.ir import Constant, Function, Instruction, IrModule, IrParameter, Value
 from gridloom.compiler.ir.linking import keep_reachable
 from gridloom.compiler.ir.reader import read_module
+from gridloom.dfg.recurrence import recurrence_mii
 from gridloom.errors import GridloomError, SourceError
 
 #: How many iterations of the loop around may run side by side.
 JAM_FACTORS: Final = (2, 4)
+
+
+class PassNote(NamedTuple):
+    """What a pass did with a loop: the line of the loop, the pass, and what came of it or why not."""
+
+    line: int
+    name: str
+    outcome: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +66,8 @@ class LoopPlan:
     #: The loop inside, and the loops around it from the inside out, where a loop controller starts it for each of their
     #: iterations; ``loop`` is the last of them.
     controls: tuple[NaturalLoop, ...] = field(default=(), repr=False)
+    #: What each pass made of the loop, in the order in which they ran.
+    log: tuple[PassNote, ...] = field(default=(), repr=False)
 
     @property
     def jam(self) -> int:
@@ -133,6 +146,8 @@ class FunctionProgram:
     loops: tuple[LoopPlan, ...]
     #: Whether clang has unrolled short loops of a constant number of iterations.
     unrolled: bool = False
+    #: Whether arrays of different parameters are said not to overlap.
+    distinct: bool = False
     #: The files that it was read from; None where its IR comes from elsewhere.
     source: CSource | None = None
     #: Whether its files' ``main`` is kept beside the function.
@@ -144,22 +159,28 @@ class FunctionProgram:
 
 
 def read_program(
-    source: Path | CSource, function: str, *, unrolled: bool = False, main: bool = False
+    source: Path | CSource, function: str, *, unrolled: bool = False, main: bool = False, distinct: bool = False
 ) -> FunctionProgram:
     """The program of a function of C files. SourceError where one does not compile or none has such a function.
 
     With ``unrolled``, short loops of a constant number of iterations are unrolled, so that the loops around them become
-    innermost ones. Only what the function reaches is read; with ``main``, what ``main`` reaches as well.
-    Runs clang once for each file, 0.1 to 0.4 s; the rest is linear in the instructions, but for the order of memory
-    accesses.
+    innermost ones. Only what the function reaches is read; with ``main``, what ``main`` reaches as well. With
+    ``distinct``, arrays of different parameters of the function do not overlap. Runs clang once for each file, 0.1 to
+    0.4 s; the rest is linear in the instructions, but for the order of memory accesses.
     """
     found = source_of(source)
     made = compile_program(found, unrolled=unrolled)
     file = str(found.path)
-    module = read_module(keep_reachable(made.ir, {function, *(["main"] if main else [])}, file), file)
+    text = keep_reachable(made.ir, {function, *(["main"] if main else [])}, file)
+    if distinct:
+        text = declare_distinct(text, function, found.path)
+    module = mark_distinct(read_module(text, file), function if distinct else "")
+    for unit in found.units:
+        with_assertions(module, unit.path)
     return replace(
-        program_of(module, function, file), unrolled=unrolled, source=found, main=main, warnings=made.warnings
-    )
+        program_of(module, function, file), unrolled=unrolled, source=found, main=main, warnings=made.warnings,
+        distinct=distinct, ir=text if distinct else "",
+    )  # fmt: skip
 
 
 def program_of(
@@ -210,7 +231,8 @@ def _plan(module: IrModule, loop: NaturalLoop, number: int, file: str, turns: in
     plan = LoopPlan(variant=LoopVariant(number), name=name, line=loop.span.start, depth=depth, loop=loop)
     if loop.children:
         found = _flattened(module, plan, file, turns)
-        return replace(found, exchanged=_exchanged(module, plan, file))
+        other, note = _exchanged(module, plan, file)
+        return replace(found, exchanged=other, log=(*found.log, note))
     return _translated(module, plan, file)
 
 
@@ -225,25 +247,35 @@ def _flattened(module: IrModule, plan: LoopPlan, file: str, turns: int) -> LoopP
     """The plan of a loop around one innermost loop, with the graph of both as one loop where there is one."""
     around = replace(plan, reason="the host runs it around its inner loops")
     inner = plan.loop.children[0]
-    if len(plan.loop.children) > 1 or inner.children or not entrance(inner):
-        return around
     try:
-        graph = translate(module, flatten_nest(plan.loop, file), file, f"{plan.name}_nest", {}, turns=turns)
-    except GridloomError:
-        return around
-    return replace(plan, graph=graph, name=f"{plan.name}_nest")
+        region = flatten_nest(plan.loop, file)
+        if not entrance(inner):
+            raise SourceError("the inner loop is entered from several places")
+        graph = translate(module, region, file, f"{plan.name}_nest", {}, turns=turns)
+    except GridloomError as error:
+        return replace(around, log=(_note(plan, "flatten", error),))
+    return replace(plan, graph=graph, name=f"{plan.name}_nest", log=(_note(plan, "flatten", graph),))
 
 
-def _exchanged(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan | None:
-    """The plan of a loop around one innermost loop with both exchanged; None where that is not legal."""
+def _note(plan: LoopPlan, name: str, outcome: CLoop | GridloomError) -> PassNote:
+    """What a pass made of a loop: a graph, or an error that says why not."""
+    if isinstance(outcome, CLoop):
+        operations = sum(not op.timeless for op in outcome.dfg.ops)
+        return PassNote(plan.line, name, f"{operations} operations, RecMII {recurrence_mii(outcome.dfg)}")
+    return PassNote(plan.line, name, f"not done: {getattr(outcome, 'message', outcome)}")
+
+
+def _exchanged(module: IrModule, plan: LoopPlan, file: str) -> tuple[LoopPlan | None, PassNote]:
+    """The plan of a loop around one innermost loop with both exchanged, None where that is not legal; and a note."""
     name = f"{plan.name}_exchanged"
     try:
         found = interchange_nest(module, plan.loop, file)
         graph = translate(module, found.region, file, name, {})
-    except GridloomError:
-        return None
+    except GridloomError as error:
+        return None, _note(plan, "interchange", error)
     variant = plan.variant._replace(kind="interchange")
-    return replace(plan, variant=variant, name=name, graph=graph, interchange=found)
+    made = replace(plan, variant=variant, name=name, graph=graph, interchange=found)
+    return made, _note(plan, "interchange", graph)
 
 
 def _translated(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan:
@@ -252,17 +284,22 @@ def _translated(module: IrModule, plan: LoopPlan, file: str) -> LoopPlan:
     sizes: Mapping[str, int] = {}
     try:
         region = single(loop, file)
-        found = replace(plan, graph=translate(module, region, file, plan.name, sizes))
-        return replace(found, jams=tuple(_jams(module, found, region, file)))
+        graph = translate(module, region, file, plan.name, sizes)
+        found = replace(plan, graph=graph)
+        jams = [*_jams(module, found, region, file)]
+        notes = (_note(plan, "translate", graph), *(note for _, note in jams))
+        return replace(found, jams=tuple(jam for jam, _ in jams if jam is not None), log=notes)
     except GridloomError as error:
         reason = error
+    notes = (_note(plan, "translate", reason),)
     try:
         pieces = exit_loop(module, loop, plan.name, file)
-        return replace(plan, graph=pieces.graph, pieces=pieces)
+        return replace(plan, graph=pieces.graph, pieces=pieces, log=(*notes, _note(plan, "split exits", pieces.graph)))
     except GridloomError as error:
+        notes = (*notes, _note(plan, "split exits", error))
         # What keeps a counted loop off the array is said of it, and not of what it was rewritten into.
         reason = reason if region is not None else error
-    return replace(plan, reason=getattr(reason, "message", str(reason)))
+    return replace(plan, reason=getattr(reason, "message", str(reason)), log=notes)
 
 
 def plan_as_written(plan: LoopPlan, file: str) -> LoopPlan | None:
@@ -292,8 +329,10 @@ def plan_controller(module: IrModule, plan: LoopPlan, levels: int) -> LoopPlan |
                    loop=around[-1], jams=(), controls=(plan.loop, *around))  # fmt: skip
 
 
-def _jams(module: IrModule, plan: LoopPlan, region: LoopRegion, file: str) -> Iterator[LoopPlan]:
-    """The loop with several iterations of the loop around it side by side; none where they depend on each other."""
+def _jams(
+    module: IrModule, plan: LoopPlan, region: LoopRegion, file: str
+) -> Iterator[tuple[LoopPlan | None, PassNote]]:  # fmt: skip
+    """The loop with several iterations of the loop around it side by side, None where that is not legal; and notes."""
     outer = plan.loop.parent
     if outer is None:
         return
@@ -301,8 +340,10 @@ def _jams(module: IrModule, plan: LoopPlan, region: LoopRegion, file: str) -> It
         name = f"{plan.name}_jam{factor}"
         try:
             graph = translate(module, region, file, name, {}, jammed=factor)
-        except GridloomError:
+        except GridloomError as error:
+            yield None, _note(plan, f"jam by {factor}", error)
             return
         # Without a value that is read afterwards the loop computes nothing.
         if graph.liveouts:
-            yield replace(plan, variant=LoopVariant(plan.variant.loop, "jam", factor), name=name, graph=graph)
+            variant = LoopVariant(plan.variant.loop, "jam", factor)
+            yield replace(plan, variant=variant, name=name, graph=graph), _note(plan, f"jam by {factor}", graph)

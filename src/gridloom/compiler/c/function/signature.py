@@ -6,7 +6,6 @@ with debug information, in which the types of the source stand. Nothing else of 
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,11 +23,10 @@ from gridloom.compiler.ir.driver import (
     find_compiler,
     run_compiler,
 )
-from gridloom.compiler.ir.reader import with_letters
+from gridloom.compiler.ir.metadata import Metadata, reference
 from gridloom.errors import SourceError
 
 _FLAGS: Final = ("-O0", "-g", "-S", "-emit-llvm", "-fno-discard-value-names", "-w")
-_DEFINITION: Final = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.M)
 _ENCODINGS: Final = {
     "DW_ATE_signed": "i", "DW_ATE_signed_char": "i", "DW_ATE_unsigned": "u", "DW_ATE_unsigned_char": "u",
     "DW_ATE_boolean": "u", "DW_ATE_float": "f",
@@ -105,103 +103,76 @@ def _debug_ir(unit: CUnit) -> str:
         words = [*compiler.command, *compiler.target, *SEMANTICS, *unit.words, *_FLAGS]
         words += ["-o", str(output), str(path.resolve())]
         run_compiler(words, Path(folder), path, TIME_LIMIT, limits=CompilerLimits(MAX_MEMORY, MAX_IR_BYTES))
-        return with_letters(output.read_text(encoding="utf-8", errors="replace")) if output.is_file() else ""
+        return output.read_text(encoding="utf-8", errors="replace") if output.is_file() else ""
 
 
 def parse_signature(text: str, function: str, where: str) -> Signature:
     """The signature that debug information gives a function."""
     types = _Types.of(text)
-    program = next(
-        (number for number, body in types.records.items() if body.startswith("!DISubprogram(")
-         and f'name: "{function}",' in body and "DISPFlagDefinition" in body), None,
-    )  # fmt: skip
+    defined = {record.text("name"): number for number, record in types.records.of_kind("!DISubprogram")
+               if "DISPFlagDefinition" in record.fields.get("spFlags", "")}  # fmt: skip
+    program = defined.get(function)
     if program is None:
-        names = re.findall(r'!DISubprogram\(name: "([^"]*)".*DISPFlagDefinition', text)
-        known = ", ".join(dict.fromkeys(names)) or "none"
-        raise SourceError(f"has no function {function!r}; it has: {known}", where=where)
-    kinds = types.members(types.field(program, "type"), "types")
+        raise SourceError(f"has no function {function!r}; it has: {', '.join(defined) or 'none'}", where=where)
+    kinds = types.members(types.records[program].reference("type"), "types")
     result = types.read(kinds[0]) if kinds and kinds[0] is not None else None
     found: dict[int, FunctionParameter] = {}
-    for body in types.records.values():
-        if body.startswith("!DILocalVariable(") and f"scope: !{program}," in body and "arg:" in body:
-            position = int(re.search(r"arg: (\d+)", body)[1])  # type: ignore[index]
-            name = re.search(r'name: "([^"]*)"', body)
-            kind = re.search(r"type: !(\d+)", body)
-            found[position] = FunctionParameter(name=name[1] if name else f"arg{position}",
-                                        type=types.read(int(kind[1]) if kind else None))  # fmt: skip
+    for _, record in types.records.of_kind("!DILocalVariable"):
+        position = record.number("arg")
+        if record.reference("scope") == program and position is not None:
+            name = record.text("name") or f"arg{position}"
+            found[position] = FunctionParameter(name=name, type=types.read(record.reference("type")))
     parameters = tuple(found[k] for k in sorted(found))
     return Signature(name=function, parameters=parameters, result=result, variables=types.variables())
 
 
 class _Types:
-    """The records of debug information, by number."""
+    """The types of a module's debug information."""
 
-    def __init__(self, records: dict[int, str]) -> None:
+    def __init__(self, records: Metadata) -> None:
         self.records = records
 
     @classmethod
     def of(cls, text: str) -> _Types:
-        """The records of a module."""
-        return cls({int(m[1]): m[2] for m in _DEFINITION.finditer(text)})
-
-    def field(self, number: int | None, name: str) -> int | None:
-        """The record that a field of a record names."""
-        match = re.search(rf"\b{name}: !(\d+)", self.records.get(number, "") if number is not None else "")
-        return int(match[1]) if match else None
+        """The types of a module's text."""
+        return cls(Metadata(text))
 
     def members(self, number: int | None, name: str) -> list[int | None]:
         """The records of a list that a field names; None for ``null``."""
-        listed = self.records.get(self.field(number, name) or -1, "")
-        return [int(m[1]) if m[1] else None for m in re.finditer(r"!(\d+)|\bnull\b", listed)]
-
-    def tag(self, number: int | None) -> str:
-        match = re.search(r"tag: (\w+)", self.records.get(number, "") if number is not None else "")
-        return match[1] if match else ""
+        return [reference(item) for item in self.records[self.records[number].reference(name)].items]
 
     def read(self, number: int | None) -> CType:
         """The type of a record."""
-        body = self.records.get(number, "") if number is not None else ""
-        tag = self.tag(number)
+        record = self.records[number]
+        tag, name = record.fields.get("tag", ""), record.text("name")
         if tag in _QUALIFIERS:
-            inner = self.read(self.field(number, "baseType"))
-            name = re.search(r'name: "([^"]*)"', body)
-            text = name[1] if name and tag == "DW_TAG_typedef" and not inner.pointer else inner.text
-            return _changed(inner, text=text, constant=inner.constant or tag == "DW_TAG_const_type")
+            inner = self.read(record.reference("baseType"))
+            text = name if name and tag == "DW_TAG_typedef" and not inner.pointer else inner.text
+            return replace(inner, text=text, constant=inner.constant or tag == "DW_TAG_const_type")
         if tag == "DW_TAG_pointer_type":
-            inner = self.read(self.field(number, "baseType"))
+            inner = self.read(record.reference("baseType"))
             if inner.pointer:
                 return CType(text=f"{inner.text}*", pointer=True, bytes=4)
-            return _changed(inner, text=f"{inner.text} *", pointer=True)
+            return replace(inner, text=f"{inner.text} *", pointer=True)
         if tag == "DW_TAG_array_type":
-            inner = self.read(self.field(number, "baseType"))
-            counts = [int(re.search(r"count: (-?\d+)", self.records.get(m or -1, "")).group(1))  # type: ignore[union-attr]
-                      if "count: " in self.records.get(m or -1, "") and "count: !" not in self.records.get(m or -1, "")
-                      else 0 for m in self.members(number, "elements")]  # fmt: skip
+            inner = self.read(record.reference("baseType"))
+            counts = [self.records[m].number("count") or 0 for m in self.members(number, "elements")]
             total = inner.bytes
             for count in counts:
                 total *= max(count, 0)
-            return _changed(inner, rows=(*counts, *inner.rows), bytes=total)
+            return replace(inner, rows=(*counts, *inner.rows), bytes=total)
         if tag == "DW_TAG_enumeration_type":
             return CType(text="enum", scalar="uint32", bytes=4)
-        size = re.search(r"size: (\d+)", body)
-        bytes_ = int(size[1]) // 8 if size else 0
-        encoding = re.search(r"encoding: (\w+)", body)
-        name = re.search(r'name: "([^"]*)"', body)
-        kind = _ENCODINGS.get(encoding[1]) if encoding else None
+        bytes_ = (record.number("size") or 0) // 8
+        kind = _ENCODINGS.get(record.fields.get("encoding", ""))
         scalar = np.dtype(f"{kind}{bytes_}").name if kind and bytes_ in (1, 2, 4, 8) else ""
-        struct = f"struct {name[1]}" if name and not scalar else "struct"
-        return CType(text=name[1] if name and scalar else struct, scalar=scalar, bytes=bytes_)
+        struct = f"struct {name}" if name and not scalar else "struct"
+        return CType(text=name if name and scalar else struct, scalar=scalar, bytes=bytes_)
 
     def variables(self) -> dict[str, CType]:
         """The file's variables by name."""
-        found = {}
-        for body in self.records.values():
-            name = re.search(r'name: "([^"]*)"', body)
-            kind = re.search(r"type: !(\d+)", body)
-            if body.startswith("!DIGlobalVariable(") and name and kind and "isDefinition: true" in body:
-                found[name[1]] = self.read(int(kind[1]))
-        return found
-
-
-def _changed(kind: CType, **changes: object) -> CType:
-    return replace(kind, **changes)  # type: ignore[arg-type]
+        return {
+            record.text("name"): self.read(record.reference("type"))
+            for _, record in self.records.of_kind("!DIGlobalVariable")
+            if record.text("name") and "type" in record.fields and record.fields.get("isDefinition") == "true"
+        }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gridloom.compiler.analysis.dependence import Distances, Meeting, motion
+from gridloom.compiler.analysis.dependence import DistanceSolver, Meeting, motion
 from gridloom.compiler.analysis.evolution import Form
 from gridloom.compiler.c.address import Pointers
 from gridloom.compiler.c.arrays import Access
@@ -170,7 +170,7 @@ class Nest:
         if any(self._passes_by(x, y) for x, y in ((first, second), (second, first))):
             return ()
         inside = all(access.item.block in inner.blocks for access in (first, second))
-        within = Distances().meetings(a, b)
+        within = DistanceSolver().meetings(a, b)
         if not inside or len(within) > 1:
             return None
         if not within:

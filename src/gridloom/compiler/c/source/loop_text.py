@@ -19,7 +19,7 @@ GONE: Final = (
 
 _BLANKED: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 _UNROLL: Final = re.compile(r"[ \t]*#[ \t]*pragma\b.*\bunroll")
-_KEYWORD: Final = re.compile(r"\b(for|while|do)\b")
+KEYWORD: Final = re.compile(r"\b(for|while|do)\b")
 
 
 def find_vanished_loops(text: str, module: IrModule, seen: set[int]) -> Iterator[tuple[str, int]]:
@@ -38,20 +38,20 @@ def find_vanished_loops(text: str, module: IrModule, seen: set[int]) -> Iterator
             yield around[-1][1], line
 
 
-def _blank(text: str) -> str:
+def without_comments(text: str) -> str:
     """The text with comments and literals blanked out, line for line."""
     return _BLANKED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def _loop_lines(text: str) -> Iterator[int]:
     """The lines on which loops start; the ``while`` that ends a ``do`` starts none."""
-    plain = _blank(text)
+    plain = without_comments(text)
     # Preprocessor lines may hold macros whose loops stand elsewhere.
     plain = re.sub(
         r"^[ \t]*#(?:[^\n\\]|\\[^\n]|\\\n)*", lambda match: re.sub(r"[^\n]", " ", match[0]), plain, flags=re.M
     )
     open_dos = 0
-    for match in _KEYWORD.finditer(plain):
+    for match in KEYWORD.finditer(plain):
         if match[1] == "while" and open_dos and _ends_a_do(plain, match.end()):
             open_dos -= 1
             continue
@@ -71,7 +71,7 @@ def _ends_a_do(plain: str, position: int) -> bool:
 
 def _ends(text: str) -> dict[int, int]:
     """Line -> the last line of the function that its text belongs to, by braces on the outermost level."""
-    plain = _blank(text)
+    plain = without_comments(text)
     ends: dict[int, int] = {}
     depth, line, first = 0, 1, 1
     for character in plain:

@@ -6,7 +6,6 @@ therefore replaced by two of 32 bits before arrays are made of the accesses; wha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -30,11 +29,10 @@ def _halves(item: Instruction) -> tuple[Instruction, ...]:
     pointer = item.operands[-1]
     above = Instruction(f"{item.name or 'wide'}_above", "ptr", "getelementptr", "", item.block, item.line)
     above.operands, above.source_type = [pointer, Constant("i32", 1)], "i32"
-    text = re.sub(r", align \d+", ", align 4", item.text)
     made = []
     for word, place in (("low", pointer), ("high", above)):
         name = f"{item.name}_{word}" if item.name else ""
-        half = replace(item, name=name, text=text, operands=[place], type="i32" if item.opcode == "load" else item.type)
+        half = replace(item, name=name, align=4, operands=[place], type="i32" if item.opcode == "load" else item.type)
         if item.opcode == "store":
             half.operands.insert(0, Instruction(f"stored_{word}", "i32", "trunc", "", item.block, item.line))
         made.append(half)

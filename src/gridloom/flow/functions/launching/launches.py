@@ -24,6 +24,7 @@ from gridloom.compiler.ir.ir import IrParameter, Value
 from gridloom.compiler.loops.prologue import prologue_values
 from gridloom.dfg.interpreter import Stimulus
 from gridloom.errors import SimulationError
+from gridloom.flow.functions.launching.interpreting import check_assertions
 from gridloom.sim.kernel import Words
 from gridloom.sim.windows import ArrayWindow, WindowRun
 
@@ -213,8 +214,9 @@ def simulate_launch(
     stimulus = Stimulus(
         iterations=iterations, liveins=complete_live_ins(graph, launch.liveins, launch.binding, launch.before)
     )
-    found = run(stimulus, launch.binding.windows, launch.before)
     where = f"loop {plan.name}, {iterations} iterations"
+    check_assertions(graph, stimulus, launch.binding.windows, launch.before, where)
+    found = run(stimulus, launch.binding.windows, launch.before)
     _compare_memory(graph, launch, found.memory, after, where)
     compare_liveouts(graph, launch, found.liveouts, left, where)
     return found.cycles
@@ -234,6 +236,7 @@ def simulate_interchanged_nest(
     for turn in range(launches):
         liveins = {name: turn if name == TURN else word for name, word in launch.liveins.items()}
         stimulus = Stimulus(iterations=length, liveins=complete_live_ins(graph, liveins, launch.binding, words))
+        check_assertions(graph, stimulus, launch.binding.windows, words, f"loop {plan.name}")
         found = run(stimulus, launch.binding.windows, words)
         words, cycles = found.memory, cycles + found.cycles
     where = f"loop {plan.name}, {launches} launches of {length} iterations"
@@ -276,6 +279,7 @@ def simulate_pieces(
     lengths = pieces_for(iterations)
     for k, length in enumerate(lengths):
         stimulus = Stimulus(iterations=length, liveins=complete_live_ins(graph, liveins, launch.binding, words))
+        check_assertions(graph, stimulus, launch.binding.windows, words, f"loop {plan.name}")
         found = run(stimulus, launch.binding.windows, words)
         cycles += found.cycles
         words = found.memory
