@@ -102,6 +102,20 @@ ON_CORE: dict[str, Row] = {
             "A": (400, -99, 99)},
     "dct_8x8": {"block": (64, -128, 127), "table": (64, -128, 127), "tmp": (64, 0, 0), "out": (64, 0, 0)},
 }  # fmt: skip
+#: Functions that no constant of the model was looked at with, and their numbers; arrays are random.
+UNSEEN: dict[str, Row] = {
+    "linear.c:kernel_bicg": {}, "linear.c:kernel_atax": {"nx": 16, "ny": 16}, "linear.c:kernel_doitgen": {},
+    "linear.c:kernel_jacobi": {"tsteps": 4}, "sparse.c:histogram": {"n": 4096}, "sparse.c:triangle": {"n": 64},
+    "filters.cpp:fir_filter": {"n": 2000}, "filters.cpp:sobel_row": {"w": 2000}, "transform.c:fix_fft": {"m": 8},
+    "transform.c:count_words": {"n": 4096},
+}  # fmt: skip
+#: Functions of the suite whose prediction is compared.
+PREDICTED = (
+    "gradient", "conv_2d", "susan_edges", "blend", "histogram_equalise", "fir_q15", "autocorrelation", "polynomial",
+    "threshold", "adpcm_encode", "adpcm_decode", "viterbi", "isqrt", "bitcount", "crc32", "sieve", "levenshtein", "fft",
+    "run_length", "sha_transform", "gemm", "syrk", "floyd_warshall", "mvt",
+)  # fmt: skip
+PROGRAMS = REPOSITORY / "tests" / "flow" / "functions" / "programs"
 #: Functions whose name is not that of their file.
 NAMES = {"threshold": "first_above"}
 
@@ -189,19 +203,71 @@ def run_on_core(asked: Row) -> Row:
         path = REPOSITORY / "examples" / "functions" / f"{name}.c"
         compiled = compile_for_system(f"{path}:{NAMES.get(name, name)}", asked["arch"], effort=asked["effort"],
                                       seed=asked["seed"])  # fmt: skip
-        given = {}
-        for parameter in compiled.signature.parameters:
-            value = ON_CORE[name][parameter.name]
-            if isinstance(value, tuple):
-                count, low, high = value
-                value = random.integers(low, high + 1, count).astype(parameter.type.dtype)
-            given[parameter.name] = value
+        given = _given(name, compiled.signature.parameters, random)
         found = answer_record(run_function_on_system(compiled, given))
     except GridloomError as error:
         return {"status": "failed", "reason": str(error)}
     kept = ("equal", "cycles", "array", "transfer", "configuration", "host", "speedup", "speedup_without_transfers")
     return {"status": "mapped", "reason": "", **{key: found[key] for key in kept},
             "core_alone": min(found["core_alone"].values())}  # fmt: skip
+
+
+def _given(name: str, parameters: Any, random: Any) -> Row:
+    """Return the arguments of a function of the suite."""
+    given = {}
+    for parameter in parameters:
+        value = ON_CORE[name][parameter.name]
+        if isinstance(value, tuple):
+            count, low, high = value
+            value = random.integers(low, high + 1, count).astype(parameter.type.dtype)
+        given[parameter.name] = value
+    return given
+
+
+def predict_on_core(asked: Row) -> Row:
+    """Return the cycles of a function with the array and without, as the model predicts them and from simulated RTL."""
+    from gridloom.errors import GridloomError
+    from gridloom.flow.system.build import array_sources, core_sources
+    from gridloom.flow.system.command import task_of
+    from gridloom.flow.system.compile import compile_for_system, core_ir
+    from gridloom.flow.system.machines import Modelled, Verilated
+
+    name = asked["function"]
+    seen = name in ON_CORE
+    path = REPOSITORY / "examples" / "functions" / f"{name}.c:{NAMES.get(name, name)}" if seen else PROGRAMS / name
+    try:
+        compiled = compile_for_system(str(path), asked["arch"], effort=asked["effort"], seed=asked["seed"])
+        random = np.random.default_rng(asked["seed"])
+        given = _given(name, compiled.signature.parameters, random) if seen else UNSEEN[name]
+        task = task_of(compiled, given, seed=asked["seed"], always=True)
+    except GridloomError as error:
+        return {"status": "failed", "reason": str(error)[:200]}
+    binaries = (
+        task.link(array_sources(task.plan, task.main)),
+        task.link(core_sources(compiled, core_ir(compiled.program)["clang -O2"], task.main)),
+    )
+    sides = []
+    for machine in (Modelled(), Verilated()):
+        both = machine.run_system(task.plan, binaries[0]), machine.run_core(task.plan, binaries[1])
+        sides.append([run.numbers["cycles"] for run in both] + [[run.output for run in both]])
+    (predicted, core, ours), (measured, real, theirs) = sides
+    return {
+        "status": "mapped", "reason": "", "seen": seen, "same": ours == theirs, "predicted": predicted,
+        "measured": measured, "error": round(predicted / measured - 1, 5), "core_predicted": core,
+        "core_measured": real, "core_error": round(core / real - 1, 5),
+    }  # fmt: skip
+
+
+def prediction_figures(rows: Rows) -> Row:
+    """Return how many functions were compared, and the median and the worst error of the predictions."""
+    done = [row for row in rows if row["status"] == "mapped"]
+    sides = {"seen": [row for row in done if row["seen"]], "unseen": [row for row in done if not row["seen"]]}
+    found: Row = {name: len(part) for name, part in sides.items()}
+    found["same"] = sum(row["same"] for row in done)
+    for key in ("error", "core_error"):
+        errors = [abs(row[key]) for row in done]
+        found[f"median_{key}"], found[f"worst_{key}"] = round(float(np.median(errors)), 4), round(max(errors), 4)
+    return found
 
 
 def geometric_figures(rows: Rows) -> Row:
@@ -282,5 +348,12 @@ CLAIMS = (
                                     effort=50_000, seed=1),
         measure=run_on_core, depends=("hardware", "flow.system"), minutes=60, figures=geometric_figures,
         needs=("verilator", "pythondata_cpu_vexriscv"),
+    ),
+    Claim(
+        name="speed/prediction", measures="predicted cycles of a RISC-V core with an array against simulated RTL",
+        ask=lambda quick: questions(function=[*PREDICTED, *UNSEEN][:: 12 if quick else 1], arch="torus:4x4",
+                                    effort=20_000, seed=1),
+        measure=predict_on_core, depends=("hardware", "flow.system"), minutes=30, quick_minutes=3,
+        figures=prediction_figures, needs=("verilator", "pythondata_cpu_vexriscv"),
     ),
 )  # fmt: skip

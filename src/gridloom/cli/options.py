@@ -12,6 +12,7 @@ a suite or a data set) are both ``--jobs``; ``GraphFolder`` and ``DataFolder`` a
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -28,6 +29,7 @@ from gridloom.errors import OptionError
 if TYPE_CHECKING:
     from gridloom.compiler.ir.c_source import SourceOptions
     from gridloom.compiler.loops.source_name import SourceName
+    from gridloom.flow.system.program_data import ProgramData
     from gridloom.run import ExecutorSpec, Store
 
 # -- data of a function ------------------------------------------------------------------------------------------------
@@ -371,6 +373,29 @@ class CompilerOptions:
         if name.ending != ".c":
             raise OptionError(f"{source} takes none of -D, -I and -std; they are for C files")
         return replace(name, options=self.options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions:
+    """What a whole program runs on."""
+
+    words: Annotated[
+        str, typer.Option("--words", metavar="TEXT", help="For programs: the words of their command line.")
+    ] = ""
+    file: Annotated[
+        list[str] | None,
+        typer.Option("--file", metavar="[NAME=]FILE", help="For programs: a file that they open; may be repeated."),
+    ] = None
+    stdin: Annotated[
+        Path | None, typer.Option("--stdin", metavar="FILE", help="For programs: their standard input.")
+    ] = None
+
+    @property
+    def data(self) -> ProgramData:
+        """The words and the contents of the files."""
+        from gridloom.flow.system.program_data import read_program_data
+
+        return read_program_data(shlex.split(self.words), self.file or (), self.stdin)
 
 
 def split_names(texts: list[str]) -> list[str]:

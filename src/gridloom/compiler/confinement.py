@@ -40,10 +40,10 @@ _NO_NEW_PRIVILEGES: Final = 38
 
 #: System calls of 32-bit x86 that a function may make once its data are read: read, write and exit.
 FUNCTION_CALLS: Final = (3, 4, 1)
-#: Those of a whole program with a C library: also exit_group, writev, brk, mmap2, munmap, mprotect, madvise.
-PROGRAM_CALLS: Final = (*FUNCTION_CALLS, 252, 146, 45, 192, 91, 125, 219)
-#: Calls that a C library makes in passing and that fail without harm: ioctl.
-IDLE_CALLS: Final = (54,)
+#: Those of a whole program with a C library: also exit_group, writev, readv, brk, mmap2, munmap, mprotect, madvise.
+PROGRAM_CALLS: Final = (*FUNCTION_CALLS, 252, 146, 145, 45, 192, 91, 125, 219)
+#: Calls that a C library makes in passing and that fail without harm: ioctl, close, _llseek, sched_getaffinity.
+IDLE_CALLS: Final = (54, 6, 140, 242)
 #: Calls of 64-bit x86 that Python needs to compute and to write what it has open: read, write, close, fstat, lseek,
 #: mmap, mprotect, munmap, brk, signals, writev, sched_yield, mremap, madvise, getpid, exit, futex, clocks, exit_group,
 #: tgkill, getrandom, rseq.

@@ -139,7 +139,7 @@ def data(parameters: dict[str, object]) -> dict[str, object]:
 def compiled_as_written(source: Path, name: str, *, every: bool = False) -> Compiled:
     """The function with its short loops, which would be unrolled."""
     program, signature = read_program(source, name), read_signature(source, name)
-    return compile_program(program, signature, "torus:4x4", path=source, effort=5000, every=every)
+    return compile_program(program, signature, "torus:4x4", effort=5000, every=every)
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -149,7 +149,7 @@ def test_exchanged_loops_compute_what_the_nest_computes(source: Path, name: str)
     given = {key: value.reshape(12, 12) if name in ("columns", "above") and key == "a" else value
              for key, value in given.items()}  # fmt: skip
     run = compiled.run(simulate="all", **given)
-    assert run.native.equal, run.native
+    assert run.native.agrees, run.native
     exchanged = [loop for loop in compiled.loops if loop.plan.interchange is not None]
     assert len(exchanged) == 1
     assert run.loops[exchanged[0].plan.name].simulated == 1
@@ -189,7 +189,7 @@ def test_the_exchanged_nest_is_taken_only_where_it_is_faster(source: Path) -> No
     assert faster.loops[0].text == "line 7, exchanged with line 9: II 1, 10 nodes"
     run = faster.run(**data(TAKEN["polynomial"]))
     row = run.loops["polynomial_7_exchanged"]
-    assert (row.launches, row.iterations, run.native.equal) == (5, 150, True)
+    assert (row.launches, row.iterations, run.native.agrees) == (5, 150, True)
     same = compiled_as_written(source, "down")
     assert [loop.plan.interchange for loop in same.loops if loop.plan.interchange] == []
 

@@ -22,6 +22,7 @@ from gridloom.archs.spec import build
 from gridloom.compiler.analysis.loops import find_loops
 from gridloom.compiler.c.function.program import program_of
 from gridloom.compiler.c.function.signature import _debug_ir, parse_signature
+from gridloom.compiler.ir.c_source import CUnit
 from gridloom.compiler.ir.driver import compile_to_ir
 from gridloom.compiler.ir.ir import IrModule
 from gridloom.compiler.ir.reader import read_module
@@ -65,7 +66,7 @@ def check(
         path = Path(folder) / "generated.c"
         path.write_text(writes(first, count))
         library = gcc_library(path) or native_library(path)
-        module, types = read_module(compile_to_ir(path), str(path)), _debug_ir(path)
+        module, types = read_module(compile_to_ir(path), str(path)), _debug_ir(CUnit(path=path))
         for seed in range(first, first + count):
             _check(seed, str(path), module, types, library, tally, arch, data_sets, effort)
             if maps and seed not in tally.different:

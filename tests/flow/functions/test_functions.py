@@ -152,7 +152,7 @@ def only(run):
 
 def check(run, *, simulated=True):
     """Values equal native code, and loops were simulated."""
-    assert run.native.equal, run.native
+    assert run.native.agrees, run.native
     assert (sum(row.simulated for row in run.loops.values()) > 0) is simulated
     assert run.cycles == run.breakdown["total"] == sum(v for k, v in run.breakdown.items() if k != "total")
 
@@ -229,7 +229,7 @@ def test_arrays_that_share_memory_overlap_in_c(compiled):
 def test_bytes_that_are_elements_of_two_sizes_are_left_to_the_host(compiled):
     words = numbers(16, 1, np.uint32, 0, 1 << 20)
     run = compiled("swap_words").run(p=words, q=words.view(np.uint16), n=16)
-    assert run.native.equal
+    assert run.native.agrees
     assert only(run).kept_on_host == 1
     assert only(run).kept_reason == "its array q shares bytes with another one of different elements"
 
@@ -237,7 +237,7 @@ def test_bytes_that_are_elements_of_two_sizes_are_left_to_the_host(compiled):
 def test_wide_integers_are_right_wherever_they_run(compiled):
     data = numbers(9, 2, np.int64, -(1 << 62), 1 << 62)
     run = compiled("sum64").run(a=data, n=9)
-    assert run.native.equal
+    assert run.native.agrees
     assert run.value == data[::2].sum()
 
 
@@ -259,7 +259,7 @@ def test_variables_of_the_file_are_given_and_left(compiled):
 
 def test_calls_that_clang_did_not_inline_run_on_the_host(compiled):
     run = compiled("power").run(base=3, exponent=5)
-    assert run.native.equal and run.value == 243
+    assert run.native.agrees and run.value == 243
 
 
 def test_fewer_simulated_launches_change_no_cycle(compiled):
@@ -347,7 +347,7 @@ def test_an_array_without_memory_units_leaves_all_to_the_host(source):
     compiled = gl.compile(f"{source}:shift", "mesh:4x4")
     assert compiled.loops[0].reason == "array mesh:4x4 has no memory units"
     run = compiled.run(a=numbers(9), b=numbers(9), n=8)
-    assert run.native.equal and run.cycles - run.data_movement == run.host == run.single_issue
+    assert run.native.agrees and run.cycles - run.data_movement == run.host == run.single_issue
 
 
 def test_a_saved_function_runs_again_without_a_search(compiled, tmp_path):
@@ -408,7 +408,7 @@ def test_a_counted_loop_goes_to_the_array_from_the_number_of_iterations_that_pay
     lengths = np.where(np.arange(40) % 5, 1, 30).astype(np.int32)
     run = compiled("ragged").run(a=numbers(40), length=lengths, n=40)
     inner = only(run)
-    assert run.native.equal and inner.threshold == 2
+    assert run.native.agrees and inner.threshold == 2
     assert (inner.launches, inner.moved) == (8, 32)
 
 

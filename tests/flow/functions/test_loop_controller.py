@@ -85,7 +85,7 @@ def test_the_controller_takes_loops_that_only_move_what_is_given(
     controlled = [loop for loop in compiled.loops if loop.plan.controls]
     assert [len(loop.plan.controls) - 1 for loop in controlled] == ([around] if around else [])
     run = compiled.run(simulate="all", **arguments(name))
-    assert run.native.equal, run.native
+    assert run.native.agrees, run.native
 
 
 def test_a_controlled_nest_costs_no_host_and_one_cycle_for_each_start(source: Path) -> None:

@@ -30,7 +30,7 @@ def test_a_function_is_compared_with_the_jit_and_its_result_is_an_array():
     compiled = gl.compile(function_of("linalg_relu"), "torus:4x4", seed=1, effort=2000)
     x, shift = np.arange(-24, 24, dtype=np.int32), np.full(48, 3, np.int32)
     run = compiled.run(x=x, shift=shift)
-    assert run.native.equal and run.native.label == "MLIR's JIT"
+    assert run.native.agrees and run.native.label == "MLIR's JIT"
     np.testing.assert_array_equal(run.arrays["result"], np.maximum(x + shift, 0))
 
 
@@ -66,7 +66,7 @@ def test_a_saved_function_is_loaded_with_its_judge(tmp_path: Path):
     path.write_text(dumps(compiled))
     again = load(path, Path(compiled.program.file))
     assert [loop.ii for loop in again.loops] == [loop.ii for loop in compiled.loops]
-    assert again.run(seed=3).native.equal
+    assert again.run(seed=3).native.agrees
 
 
 @pytest.mark.slow
@@ -80,4 +80,4 @@ def test_every_example_equals_the_jit(stem: str):
     function, _, options = rest.partition(",")
     for seed in range(3):
         run = compiled.run(**arguments(Path(path), function, seed, singles=bool(options)))
-        assert run.native.equal, run.native.differences
+        assert run.native.agrees, run.native.differences

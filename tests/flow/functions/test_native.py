@@ -289,7 +289,7 @@ def test_filters_know_which_calls_a_library_makes_in_passing():
 @pytest.mark.slow
 def test_a_program_prints_and_is_confined(folder, sandbox):
     text = '#include <stdio.h>\nint main(void) { for (int i = 0; i < 3; i++) printf("%d\\n", i); return 0; }\n'
-    assert native_output(written(folder, text), sandbox) == "0\n1\n2\n"
+    assert native_output(written(folder, text), sandbox=sandbox) == "0\n1\n2\n"
 
 
 @pytest.mark.parametrize("call", ['fopen("marker", "w")', 'getenv("HOME")', 'remove("source.c")'])
@@ -306,7 +306,7 @@ def compiled(folder):
 
 def test_without_native_code_the_interpreted_ir_is_compared(compiled):
     done = compiled.run(native=False, a=np.arange(8, dtype=np.int32), n=8)
-    assert done.native.equal and done.native.label == "the interpreted IR" and not done.native.note
+    assert done.native.agrees and done.native.label == "the interpreted IR" and not done.native.note
 
 
 def test_the_interpreted_ir_finds_a_wrong_value(compiled, monkeypatch):
@@ -323,7 +323,7 @@ def test_native_code_that_cannot_run_leaves_values_cycles_and_a_note(compiled, m
 
     monkeypatch.setattr(compiled.native, "run", late)
     done = compiled.run(a=np.arange(8, dtype=np.int32), n=8)
-    assert done.value == 28 and done.cycles and done.native.equal
+    assert done.value == 28 and done.cycles and done.native.agrees
     assert done.native.note == "clang did not end within 120 s and was stopped"
 
 
@@ -339,4 +339,4 @@ def test_a_file_with_printf_elsewhere_is_compared_with_compiled_code(folder):
     text = "#include <stdio.h>\n" + BODY + 'int main(void) { return printf("%d", 1); }\n'
     made = compile_function(f"{written(folder, text)}:f", "torus:4x4", effort=2000)
     done = made.run(a=np.arange(8, dtype=np.int32), n=8)
-    assert done.native.equal and done.native.label == "compiled C"
+    assert done.native.agrees and done.native.label == "compiled C"

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from tests.flow.system.generated_nests import ROOM, generated_nest
 
-from gridloom.compiler.c.function.program import program_of
+from gridloom.compiler.c.function.program import program_of, read_program
+from gridloom.compiler.c.function.signature import read_signature
 from gridloom.compiler.ir.driver import compile_to_ir
 from gridloom.compiler.ir.reader import read_module
 from gridloom.compiler.passes.jam_nest import OUTER, TURNS, jam_nests
 from gridloom.errors import GridloomError
 from gridloom.flow.functions.compile import CompiledLoop, finish_function
+from gridloom.flow.functions.naming import name_function
 from gridloom.flow.inputs import read_arch
-from gridloom.flow.system.compile import _variant
+from gridloom.flow.system.compile import SystemForms
 
 pytest.importorskip("llvmlite")
 
@@ -60,12 +62,14 @@ def launched_nest(path: Path, effort: int = 3000):
     found = jam_nests(compile_to_ir(path), path, "f", 1)
     if found is None:
         return None
-    made = _variant(found.ir, (), found.left_over, "f", path, read_arch("torus:4x4"), {"effort": effort, "seed": 1},
-                    found.turns)  # fmt: skip
+    named = name_function([f"{path}:f"])
+    options = {"effort": effort, "seed": 1}
+    forms = SystemForms(named, read_signature(path, "f"), read_arch("torus:4x4"), options)
+    made = forms.variant(read_program(path, "f"), found.ir, (), found.left_over, found.turns)
     loops = [loop if loop.plan.loop.header.startswith(OUTER) else CompiledLoop(plan=loop.plan) for loop in made.loops]
     if not any(loop.mapping is not None for loop in loops):
         return None
-    return finish_function(made.program, made.signature, made.arch, loops, path)
+    return finish_function(made.program, made.signature, made.arch, loops)
 
 
 def launches_of(compiled, seed: int) -> int:
@@ -75,7 +79,7 @@ def launches_of(compiled, seed: int) -> int:
         x, h, y, z = (random.integers(-99, 99, ROOM) for _ in range(4))
         run = compiled.run(simulate="all", n=n, m=m, w=w, x=x.astype(np.int32), h=h.astype(np.int16),
                            y=y.astype(np.int32), z=z.astype(np.uint8))  # fmt: skip
-        assert run.native.equal, (n, m, w, run.native)
+        assert run.native.agrees, (n, m, w, run.native)
         launches += sum(loop.simulated for loop in run.loops.values())
     return launches
 

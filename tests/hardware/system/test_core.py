@@ -86,8 +86,8 @@ def test_a_program_that_leaves_its_memory_is_named():
         _run(_i(0x03, 2, T0, 0, 16))
     with pytest.raises(SimulationError, match="the program stopped at 0x40000000: no instruction of the core"):
         CoreRun(bytes(4)).run()
-    with pytest.raises(SimulationError, match="the program has 2097152 bytes, the memory of the core 1048576"):
-        CoreRun(bytes(1 << 21))
+    with pytest.raises(SimulationError, match="the program has 33554432 bytes, the memory of the core 16777216"):
+        CoreRun(bytes(1 << 25))
 
 
 def test_a_program_that_does_not_end_has_no_status():

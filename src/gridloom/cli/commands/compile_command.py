@@ -20,6 +20,7 @@ from gridloom.cli.options import (
     Mapper,
     Numbers,
     OnlyFunctions,
+    ProgramOptions,
     Quiet,
     RandomSeed,
     Seed,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gridloom.compiler.ir.c_source import SourceOptions
     from gridloom.flow.functions.compile import Compiled
     from gridloom.flow.functions.run import FunctionRun
+    from gridloom.flow.system.program_data import ProgramData
     from gridloom.flow.system.run import SystemRun
 
 
@@ -50,6 +52,7 @@ def compile_source(
     ],
     only: OnlyFunctions = None,
     compiling: CompilerOptions = CompilerOptions(),
+    program: ProgramOptions = ProgramOptions(),
     arch: Annotated[
         str | None,
         typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4) or a YAML file."),
@@ -135,7 +138,7 @@ def compile_source(
             if not whole:
                 run = compiled.run(seed=random, simulate=simulate, trace=traced, always=always, native=native, **given)
             if predict and compiled.asked is not None:
-                answer = _predicted(compiled, random, always, given)
+                answer = _predicted(compiled, random, always, program.data, given)
         except (SourceError, TimeUp) as error:
             late = error
     texts = {} if output is None else {output: dumps(compiled)}
@@ -186,10 +189,12 @@ def _compiled(
         return compile_function(named, arch, **search, progress=shown.search)
 
 
-def _predicted(compiled: Compiled, seed: int | None, always: bool, given: dict[str, Any]) -> SystemRun | str:
+def _predicted(
+    compiled: Compiled, seed: int | None, always: bool, data: ProgramData, given: dict[str, Any]
+) -> SystemRun | str:
     """What a system would take, or why none is predicted."""
     try:
-        return compiled.predict(seed=seed, always=always, **given)
+        return compiled.predict(seed=seed, always=always, data=data, **given)
     except MissingExtra as error:
         return f"not predicted for a RISC-V core: {error.message}"
     except (MappingError, SimulationError, SourceError) as error:

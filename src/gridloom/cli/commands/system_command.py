@@ -16,6 +16,7 @@ from gridloom.cli.options import (
     Mapper,
     Numbers,
     OnlyFunctions,
+    ProgramOptions,
     Quiet,
     RandomSeed,
     Seed,
@@ -37,6 +38,7 @@ def system(
     ],
     only: OnlyFunctions = None,
     compiling: CompilerOptions = CompilerOptions(),
+    program: ProgramOptions = ProgramOptions(),
     run: Annotated[
         bool, typer.Option("--run", help="Simulate core and array, and the core alone, and print the cycles.")
     ] = False,
@@ -90,7 +92,9 @@ def system(
             progress=shown.search,
         )
     given = read_given(compiled.signature, numbers or [], data or [])
-    result, files = run_function(compiled, given, seed=random, always=always, run=run, files=output is not None)
+    result, files = run_function(
+        compiled, given, seed=random, always=always, run=run, files=output is not None, data=program.data
+    )
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

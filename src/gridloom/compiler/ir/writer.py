@@ -202,9 +202,14 @@ def operand_text(value: Value) -> str:
 
 
 def _word(name: str) -> str:
-    """The name of a value or block; LLVM's own numbers become names, since changes would put them out of order."""
+    """The name of a value or block; LLVM's own numbers become names, since changes would put them out of order.
+
+    A name that a number became when the text was written before is another one now, since LLVM counts anew.
+    """
     if not all(letter.isalnum() or letter in "-_.$" for letter in name) or not name.isascii():
         raise SourceError(f"cannot be rewritten: {name!r} needs quotes")
+    if name.startswith("gl.v"):
+        return f"{name}.v"
     return f"gl.v{name}" if name.isdigit() else name
 
 

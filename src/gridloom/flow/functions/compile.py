@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gridloom.flow.functions.launching.configurations import Loads
     from gridloom.flow.functions.native import NativeFunction
     from gridloom.flow.functions.run import FunctionRun
+    from gridloom.flow.system.program_data import ProgramData
     from gridloom.flow.system.run import SystemRun
     from gridloom.search.budget import Reporter
     from gridloom.sim.slot_code import SlotCode
@@ -139,6 +140,13 @@ class Compiled:
         return compiled_html(self)
 
     @cached_property
+    def plain_host(self) -> Host:
+        """The whole function as code of the host alone: no loop tells of itself."""
+        program = self.program
+        code = host_code(program.module, program.functions, [], program.file)
+        return Host(program.module, code, program.file)
+
+    @cached_property
     def loads(self) -> Loads:
         """Cycles to load the configuration of each mapped loop, by what the array holds before."""
         from gridloom.flow.functions.launching.configurations import loads_of
@@ -146,22 +154,25 @@ class Compiled:
 
         return loads_of([configure(loop.mapping) for loop in self.loops if loop.mapping is not None])
 
-    def predict(self, seed: int | None = None, always: bool = False, **arguments: Any) -> SystemRun:
+    def predict(
+        self, seed: int | None = None, always: bool = False, data: ProgramData | None = None, **arguments: Any
+    ) -> SystemRun:
         """What ``gridloom system --run`` would measure: cycles of a RISC-V core with and without the array.
 
-        A model of core, bus and array runs the program of a system. A whole program takes no arguments. MappingError
+        A model of core, bus and array runs the program of a system. A whole program takes its ``data``. MappingError
         where no launch pays off; SourceError for what is no C. Costs the rewritten forms' searches and some seconds.
         """
         from gridloom.flow.system.command import task_of
         from gridloom.flow.system.compile import compile_for_system
         from gridloom.flow.system.machines import Modelled
-        from gridloom.flow.system.run import run_task
+        from gridloom.flow.system.run import NO_DATA, run_task
 
         if self.asked is None:
             raise SourceError("is no C function; a system runs C", where=self.program.file)
         named, options = self.asked
         compiled = compile_for_system(named, self.arch, **options)
-        return run_task(task_of(compiled, arguments, seed=seed, always=always), Modelled())
+        task = task_of(compiled, arguments, seed=seed, always=always, data=data or NO_DATA)
+        return run_task(task, Modelled())
 
     def run(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -35,22 +36,26 @@ class Arguments:
     shapes: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = field(default_factory=dict)
 
 
-def read_arguments(signature: Signature, given: Mapping[str, Any], seed: int | None = None) -> Arguments:
+def read_arguments(
+    signature: Signature, given: Mapping[str, Any], seed: int | None = None,
+    elements: Mapping[str, int] = MappingProxyType({}),
+) -> Arguments:  # fmt: skip
     """The arguments of a run. OptionError names what is missing, unknown or of a wrong type.
 
-    With a ``seed``, missing numbers are 1 to 16 and missing arrays have 1024 random elements.
+    With a ``seed``, missing numbers are 1 to 16 and missing arrays have random ``elements``, 1024 where that says none.
+    What an element is does not depend on how many there are.
     """
     known = {parameter.name: parameter for parameter in signature.parameters}
     unknown = [name for name in given if name not in known and name not in signature.variables]
     if unknown:
         listed = ", ".join([*known, *signature.variables]) or "none"
         raise OptionError(f"{signature.name!r} has no parameter or variable {unknown[0]!r}; it has: {listed}")
-    random = None if seed is None else np.random.default_rng(seed)
     arguments = Arguments()
     arrays: dict[str, np.ndarray[Any, Any]] = {}
-    for parameter in signature.parameters:
+    for k, parameter in enumerate(signature.parameters):
+        random = None if seed is None else np.random.default_rng((seed, k))
         if parameter.type.pointer:
-            found = _array(signature, parameter, given, random)
+            found = _array(signature, parameter, given, random, elements.get(parameter.name, RANDOM_ELEMENTS))
             if found is None:
                 arguments.numbers[parameter.name] = 0
             else:
@@ -85,8 +90,9 @@ def _place(arguments: Arguments, arrays: Mapping[str, np.ndarray[Any, Any]]) -> 
 
 
 def _array(
-    signature: Signature, parameter: FunctionParameter, given: Mapping[str, Any], random: np.random.Generator | None
-) -> np.ndarray[Any, Any] | None:
+    signature: Signature, parameter: FunctionParameter, given: Mapping[str, Any], random: np.random.Generator | None,
+    elements: int,
+) -> np.ndarray[Any, Any] | None:  # fmt: skip
     """The array of a parameter; None for a null pointer."""
     kind, name = parameter.type, parameter.name
     if name not in given:
@@ -95,7 +101,7 @@ def _array(
                 f"{signature.name!r} needs an array for {name!r} ({kind.text}): give {name}=ARRAY, "
                 f"--data {name}=FILE.npy or --random SEED"
             )
-        return _random_array(parameter, random)
+        return _random_array(parameter, random, elements)
     value = given[name]
     if value is None:
         return None
@@ -117,10 +123,10 @@ def _array(
     return np.ascontiguousarray(array)
 
 
-def _random_array(parameter: FunctionParameter, random: np.random.Generator) -> np.ndarray[Any, Any]:
+def _random_array(parameter: FunctionParameter, random: np.random.Generator, elements: int) -> np.ndarray[Any, Any]:
     """Small numbers, so that sums and products stay in range and indices have a chance to."""
     kind = parameter.type
-    shape = (RANDOM_ELEMENTS,)
+    shape = (elements,)
     if kind.dtype.kind == "f":
         return random.normal(0.0, 4.0, shape).astype(kind.dtype)
     if kind.text.startswith(("_Bool", "bool")):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridloom.flow.functions.compile import Compiled
 from gridloom.flow.functions.launching.cycles import LoopCycles
-from gridloom.flow.functions.run import FunctionRun
+from gridloom.flow.functions.run import NOTHING, FunctionRun
 from gridloom.flow.loops.alternatives import Alternative, rates_by_size
 
 #: Longer arrays are not printed.
@@ -72,7 +72,9 @@ def sizes_text(compiled: Compiled) -> str:
 def run_text(run: FunctionRun) -> str:
     """A run in lines of text: what it returned, whether native code agrees, and where the cycles went."""
     lines = [] if run.value is None else [f"returned {value_text(run.value)}"]
-    if run.native.missing:
+    if not run.native.executed:
+        lines.append(NOTHING)
+    elif run.native.missing:
         lines.append(f"not compared with {run.native.label}: {run.native.missing}")
     elif run.native.equal:
         lines.append(f"equal to {run.native.label} on the same data")

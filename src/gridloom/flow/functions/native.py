@@ -18,6 +18,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +43,7 @@ from gridloom.compiler.ir.driver import SEMANTICS, Compiler, CompilerLimits, fin
 from gridloom.compiler.ir.native_module import native_module
 from gridloom.errors import SourceError
 from gridloom.flow.functions.data import Arguments
+from gridloom.hardware.system.header import software_text
 
 #: Seconds that the compiled function may run.
 TIME_LIMIT: Final = 20.0
@@ -54,8 +56,13 @@ _GAP: Final = 64
 _UNCONFINED: Final = 96
 #: What a whole program may call besides the functions of ``host_calls``.
 _PROGRAM_FUNCTIONS: Final = frozenset({
-    "printf", "puts", "putchar", "malloc", "calloc", "realloc", "free", "exit", "abort", "rand", "srand", "strcpy",
-    "strncpy", "strcat", "strncmp", "strchr", "memchr", "snprintf", "atoi", "qsort",
+    "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "putc", "fwrite", "fflush", "sprintf", "snprintf",
+    "malloc", "calloc", "realloc", "free", "exit", "abort", "rand", "srand", "strcpy", "strncpy", "strcat",
+    "strncat", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr", "strtok", "strtol", "strtoul",
+    "strdup", "memchr", "atoi", "atol", "atof", "qsort", "bsearch", "toupper", "tolower", "isalpha", "isdigit",
+    "isspace", "isupper", "islower", "isalnum", "ispunct", "isprint", "sscanf", "fscanf", "scanf", "fopen", "fclose",
+    "fread", "fgets", "fgetc", "getc", "getchar", "ungetc", "feof", "ferror", "fseek", "ftell", "rewind", "stdin",
+    "stdout", "stderr",
 })  # fmt: skip
 _SCALARS: Final = {
     "int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short", "int32": "int",
@@ -179,10 +186,18 @@ class NativeComparison:
     #: Why it was not compared with native code, where something else took its place.
     note: str = ""
 
+    #: Whether the run did anything: a loop of the function had an iteration, or there is no loop.
+    executed: bool = True
+
+    @property
+    def agrees(self) -> bool:
+        """True where the function was compared and nothing differs, also of a run without an iteration."""
+        return not self.differences and not self.missing
+
     @property
     def equal(self) -> bool:
-        """True where the function was compared and nothing differs."""
-        return not self.differences and not self.missing
+        """True where the function was compared, did something, and nothing differs."""
+        return self.agrees and self.executed
 
 
 @dataclass(kw_only=True)
@@ -326,18 +341,31 @@ class NativeFunction:
         return f"(*(double *)&{slot})" if kind.dtype.kind == "f" else slot
 
 
-def native_output(source: CSource | Path, sandbox: Sandbox | None = None, time_limit: float = TIME_LIMIT) -> str:
-    """What a whole program prints on this machine. SourceError where it cannot be confined, or fails."""
+def native_output(
+    source: CSource | Path, c_files: Mapping[str, str] = MappingProxyType({}), stdin: bytes = b"", *,
+    sandbox: Sandbox | None = None, time_limit: float = TIME_LIMIT,
+) -> str:  # fmt: skip
+    """What a whole program prints on this machine. SourceError where it cannot be confined, or fails.
+
+    ``c_files`` are tables of the words and the files that it gets, as ``ProgramData`` has them.
+    """
     confined, path = sandbox or find_sandbox(), source_of(source).path
     check_machine(confined, path)
-    module = native_module(source, "main", (), lambda name: known(name) or name in _PROGRAM_FUNCTIONS)
-    text = _system_text(confined, PROGRAM_CALLS, IDLE_CALLS) + (
+    # Without tables of files there is nothing that a program could open.
+    called = _PROGRAM_FUNCTIONS if c_files else _PROGRAM_FUNCTIONS - {"fopen"}
+    module = native_module(source, "main", (), lambda name: known(name) or name in called)
+    text = _system_text(confined, PROGRAM_CALLS, IDLE_CALLS)
+    if c_files:
+        text += "extern int gl_argc; extern char **gl_argv;\n"
+    words = "gl_argc, gl_argv" if c_files else "0, 0"
+    text += (
         "extern int gridloom_entry(int, char **);\n"
-        "int main(void) { gridloom_limits(); gridloom_confine(); return gridloom_entry(0, 0); }\n"
+        f"int main(void) {{ gridloom_limits(); gridloom_confine(); return gridloom_entry({words}); }}\n"
     )
     with tempfile.TemporaryDirectory(prefix="gridloom-native-") as name:
-        program = built_program(Path(name), path, text, module, library=True)
-        output = run_in_sandbox(confined, program, b"", MOST_PRINTED, time_limit, path, whole=True)
+        more = {**c_files, "files.c": software_text("files.c")} if c_files else {}
+        program = built_program(Path(name), path, text, module, library=True, more=more)
+        output = run_in_sandbox(confined, program, stdin, MOST_PRINTED, time_limit, path, whole=True)
     return output.decode("utf-8", errors="replace")
 
 
@@ -360,14 +388,20 @@ def _system_text(sandbox: Sandbox, calls: Sequence[int], idle: Sequence[int] = (
     return text
 
 
-def built_program(folder: Path, path: Path, driver: str, module: str, *, library: bool = False) -> Path:
+def built_program(
+    folder: Path, path: Path, driver: str, module: str, *, library: bool = False,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Path:  # fmt: skip
     """A static program of a driver and a checked module; with a C library where it is asked for or needed."""
     compiler, program = find_compiler(), folder / "program"
     (folder / "driver.c").write_text(driver, encoding="utf-8")
     (folder / "module.ll").write_text(module, encoding="utf-8")
+    for name, text in more.items():
+        (folder / name).write_text(text, encoding="utf-8")
     limits = CompilerLimits(COMPILER_MEMORY * 4, _MOST_WRITTEN)
     words = [*_builder(compiler), *SEMANTICS, "-O1", "-w", "-fno-stack-protector", "-fno-builtin", "-static"]
     words += ["-o", str(program), str(folder / "driver.c"), str(folder / "module.ll")]
+    words += [str(folder / name) for name in more if name.endswith(".c")]
     message = ""
     if not library:
         message = run_compiler([*words, "-nostdlib"], folder, path, 60.0, limits=limits)

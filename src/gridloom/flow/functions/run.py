@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
-from gridloom.compiler.c.function.host import Host, global_key
-from gridloom.compiler.c.function.host_code import host_code
+from gridloom.compiler.c.function.host import global_key
 from gridloom.compiler.c.function.memory import Memory
 from gridloom.errors import MissingExtra, OptionError, SourceError
 from gridloom.flow.functions.compile import Compiled
-from gridloom.flow.functions.data import Arguments, read_arguments
+from gridloom.flow.functions.data import Arguments
+from gridloom.flow.functions.extents import fit_arguments
 from gridloom.flow.functions.launching.cycles import LoopCycles, accounts
 from gridloom.flow.functions.launching.launcher import Launcher
 from gridloom.flow.functions.launching.schedule import LaunchSchedule, schedule
@@ -26,6 +26,8 @@ from gridloom.limits import RUN_SECONDS, TimeUp, deadline
 LIMIT: Final = 50_000_000
 #: What a run is compared with where no native code runs.
 INTERPRETED: Final = "the interpreted IR"
+#: Why a run shows nothing of a function with loops.
+NOTHING: Final = "nothing was executed: no loop ran an iteration; give other arguments"
 
 
 @dataclass(kw_only=True)
@@ -101,7 +103,7 @@ def run_function(
     """Run a compiled function on arguments. See :meth:`Compiled.run`."""
     if compiled.native is not None:
         given = compiled.native.complete(given, seed)
-    arguments = read_arguments(compiled.signature, given, seed)
+    arguments = fit_arguments(compiled, given, seed)
     memory = compiled.host.memory(arguments.objects)
     before = {name: memory.contents(name) for name in memory.objects if name.startswith("@")}
     launcher = Launcher(compiled, memory, _simulated(simulate), trace)
@@ -115,6 +117,7 @@ def run_function(
     compared = NativeComparison(missing="not asked for")
     if compare:
         compared = _compared(compiled, arguments, before, outcome, native)
+        compared = replace(compared, executed=_is_executed(compiled, launcher.counts))
     words_in, words_out = _words(compiled, arguments)
     words = Counter(words_in) + Counter(words_out)
     loads = compiled.loads
@@ -128,6 +131,14 @@ def run_function(
         loops={loop.plan.name: row for loop, row in zip(launcher.mapped, loops)},
         events=_events(launcher, decided, words_in, words_out) if trace else (),
     )  # fmt: skip
+
+
+def _is_executed(compiled: Compiled, counts: Sequence[int]) -> bool:
+    """Whether any loop of the function ran an iteration to its end or left it early; True where there is no loop."""
+    code, loops = compiled.host.code, [plan.loop for plan in compiled.program.loops]
+    blocks = {(loop.function, name) for loop in loops for name in loop.blocks if name != loop.header
+              or loop.header in loop.function.blocks[name].successors}  # fmt: skip
+    return not loops or any(counts[code.block_number(function, name)] for function, name in blocks)
 
 
 def _arrays(arguments: Arguments, outcome: NativeOutcome) -> dict[str, np.ndarray[Any, Any]]:
@@ -263,8 +274,7 @@ def _compared(
 
 def _interpreted(compiled: Compiled, arguments: Arguments, before: Mapping[str, bytes]) -> NativeOutcome:
     """The outcome of the whole function on the host alone: no loop is launched."""
-    program = compiled.program
-    host = Host(program.module, host_code(program.module, program.functions, [], program.file), program.file)
+    program, host = compiled.program, compiled.plain_host
     memory = host.memory({**before, **arguments.objects})
     with deadline(RUN_SECONDS, "interpreting the function"):
         value = host.run(memory, program.function, _values(compiled, arguments, memory), {}, LIMIT, [])

@@ -8,5 +8,10 @@
 ``launch_c``    the C of each loop on the array
 ``host_access`` what the core touches between launches, which decides when data moves
 ``build``       the program for the core: IR, driver and main become one binary
-``run``         the program in simulation, compared with native code; cycles by kind
+``machines``    what runs a program: the hardware in Verilator, or the model that predicts it
+``laps``        what each launched loop takes with the array and without
+``program_data`` the words, the files and the input of a whole program
+``run``         the program with the array and without, compared with native code; cycles by kind
+``answer``      whether it pays off, on one screen
+``project``     the folder that ``system -o`` writes
 """

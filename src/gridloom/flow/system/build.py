@@ -52,7 +52,12 @@ class Sources:
     ir: str
     c_files: Mapping[str, str]
     on_array: bool
+    #: Prints with C's library, and has files where ``files.h`` is among the C files.
     libc: bool = False
+
+    def with_files(self, more: Mapping[str, str]) -> Sources:
+        """The same with more C files."""
+        return replace(self, c_files={**self.c_files, **more})
 
 
 def array_sources(plan: SystemPlan, main: str | None, *, laps: bool = False) -> Sources:
@@ -332,19 +337,22 @@ def _link(folder: Path, sources: Sources, objects: list[str], options: Sequence[
     files = dict(sources.c_files) | {name: software_text(name) for name in ("support.c", "start.S", "memory.ld")}
     if sources.libc:
         files["stdio.c"] = software_text("stdio.c")
+        files |= {"files.c": software_text("files.c")} if "files.h" in files else {}
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     # Calls of the driver that a program does not use would take places in the core's small cache.
     flags = [*options, *(["-DGL_ON_ARRAY", "-ffunction-sections"] if sources.on_array else [])]
     for name in files:
         if name.endswith((".c", ".S")):
-            library = ["-isystem", str(_PICOLIBC / "include")] if name == "stdio.c" else ["-ffreestanding"]
+            library = ["-isystem", str(_PICOLIBC / "include")] if name in ("stdio.c", "files.c") else ["-ffreestanding"]
             _build(folder, ["-O2", "-w", *flags, *library, "-c", name, "-o", f"{name}.o"])
             objects = [*objects, f"{name}.o"]
     gcc = has_gcc()
     library = ["-L", str(_PICOLIBC / "lib/release/rv32im/ilp32"), "-lc"] if _PICOLIBC.is_dir() and gcc else []
     unused = ["-Wl,--gc-sections"] if sources.on_array else []
     library += ["-lgcc" if gcc else "-lcompiler_rt"]
+    if sources.libc and not gcc:
+        raise MissingExtra(_NO_GCC)
     _build(folder, ["-nostdlib", "-static", *unused, "-T", "memory.ld", *objects, "-Wl,--start-group", *library,
                     "-Wl,--end-group", "-o", "program.elf"])  # fmt: skip
     return flat_image((folder / "program.elf").read_bytes())

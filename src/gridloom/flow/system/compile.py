@@ -26,7 +26,7 @@ from gridloom.flow.functions.compile import (
     choose_form,
     compile_program,
 )
-from gridloom.flow.functions.naming import MAIN, NamedFunction, name_function
+from gridloom.flow.functions.naming import NamedFunction, name_function
 from gridloom.flow.inputs import ArchLike, memory_of, read_arch
 from gridloom.flow.system.plan import launched_singly
 from gridloom.flow.system.streams import compile_streams
@@ -52,9 +52,9 @@ def compile_for_system(
     if unroll not in UNROLL:
         raise OptionError(f"unroll: expected {', '.join(UNROLL)}, found {unroll!r}")
     named = source if isinstance(source, NamedFunction) else name_function([source])
-    asked = _SystemForms(named, read_signature(named.source, named.function), read_arch(arch), options)
+    asked = SystemForms(named, read_signature(named.source, named.function), read_arch(arch), options)
     forms = (True, False) if unroll == "auto" else (unroll == "short",)
-    programs = [read_program(named.source, named.function, unrolled=form, main=True) for form in forms]
+    programs = [read_program(named.source, named.function, unrolled=form) for form in forms]
     if len(programs) == 1:
         return asked.compile(programs[0])
     return choose_form(programs[0], programs[1], asked.compile, asked.rewrite)
@@ -72,13 +72,13 @@ def core_ir(program: FunctionProgram) -> dict[str, str]:
 
 
 def _source_ir(program: FunctionProgram) -> str:
-    """What clang makes of the files, as far as the function and ``main`` reach it."""
+    """What clang makes of the files, as far as the function reaches it."""
     assert program.source is not None
-    return keep_reachable(compile_to_ir(program.source, unrolled=program.unrolled), {program.name, MAIN}, program.file)
+    return keep_reachable(compile_to_ir(program.source, unrolled=program.unrolled), {program.name}, program.file)
 
 
 @dataclass(frozen=True)
-class _SystemForms:
+class SystemForms:
     """What is to be compiled, for which array, and how its loops are mapped."""
 
     named: NamedFunction
@@ -99,16 +99,16 @@ class _SystemForms:
             jam = jam_nests(ir, path, function, factor)
             if jam is None:
                 continue
-            compiled = self._variant(program, jam.ir, old, jam.left_over, jam.turns)
+            compiled = self.variant(program, jam.ir, old, jam.left_over, jam.turns)
             if _is_mapped(compiled) and (factor > 1 or _has_nest(compiled)):
                 return compiled
         if found is not None:
-            compiled = self._variant(program, ir, old, frozenset())
+            compiled = self.variant(program, ir, old, frozenset())
             if _is_mapped(compiled):
                 return compiled
         return self.compile(program)
 
-    def _variant(
+    def variant(
         self, program: FunctionProgram, ir: str, old: Collection[str], left: Collection[str],
         turns: Mapping[str, int] = MappingProxyType({}),
     ) -> Compiled:  # fmt: skip
@@ -128,7 +128,7 @@ class _SystemForms:
             elif header in old or header.startswith(TRY) or any(child.startswith(SCAN) for child in inner):
                 plan = replace(plan, graph=None, pieces=None, reason=SEARCHED)
             loops.append(plan)
-        kept = {name: getattr(program, name) for name in ("source", "main", "warnings", "unrolled")}
+        kept = {name: getattr(program, name) for name in ("source", "warnings", "unrolled")}
         return self.compile(replace(made, ir=ir, loops=tuple(loops), **kept))
 
     def compile(self, program: FunctionProgram) -> Compiled:

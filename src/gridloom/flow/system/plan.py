@@ -255,7 +255,14 @@ def _system(compiled: Compiled, loops: list[CompiledLoop], words: int) -> tuple[
             refused.append(f"{loop.plan.name}: {error}")
     chosen = chosen.at_least(memory_words=_power(words + 64), values=_power(chosen.values))
     banks = 8 if len(kept) <= 8 else 16
-    return System(Hardware(compiled.arch, replace(chosen, liveouts=True)), SystemParameters(banks=banks)), kept, refused
+    system = System(Hardware(compiled.arch, replace(chosen, liveouts=True)), SystemParameters(banks=banks))
+    try:
+        for loop in kept:
+            image_of(configure(_mapping(loop)), system)
+    except MappingError:
+        # Images of long loops need more rows than most systems have.
+        system = replace(system, parameters=SystemParameters(banks=banks, rows=4096))
+    return system, kept, refused
 
 
 def _power(count: int) -> int:

@@ -24,7 +24,7 @@ run: simulation program.hex
 
 function.o: function.ll
 \t$(CLANG) --target=riscv32 -march=rv32im -mabi=ilp32 -O2 -w -c $< -o $@
-stdio.o: stdio.c
+stdio.o files.o: %.o: %.c
 \t$(CROSS)gcc $(FLAGS) -isystem $(LIBC)/include -c $< -o $@
 %.o: %.c
 \t$(CROSS)gcc $(FLAGS) -ffreestanding -c $< -o $@
@@ -71,6 +71,7 @@ def project_files(task: SystemTask, sources: Sources) -> dict[str, str]:
     """The texts by name."""
     texts = {**system_files(task.plan.system), **sources.c_files, "function.ll": sources.ir}
     names = ["support.c", "start.S", "memory.ld", *(["stdio.c"] if sources.libc else [])]
+    names += ["files.c"] if "files.h" in sources.c_files else []
     texts |= {name: software_text(name) for name in names}
     texts |= {name: simulation_text(name) for name in ("soc.v", "soc.cpp")}
     objects = sorted(f"{name.rpartition('.')[0]}.o" for name in texts if name.endswith((".c", ".S")))

@@ -9,7 +9,8 @@ from typing import Any, Final
 from gridloom.compiler.ir.c_source import CSource
 from gridloom.errors import MappingError, MissingExtra, SimulationError, SourceError
 from gridloom.flow.functions.compile import Compiled
-from gridloom.flow.functions.data import Arguments, read_arguments
+from gridloom.flow.functions.data import Arguments
+from gridloom.flow.functions.extents import fit_arguments
 from gridloom.flow.functions.native import native_output
 from gridloom.flow.system.build import (
     Sources,
@@ -27,11 +28,14 @@ from gridloom.flow.system.compile import core_ir
 from gridloom.flow.system.laps import LoopTime, loop_times
 from gridloom.flow.system.machines import Machine, Modelled, Verilated
 from gridloom.flow.system.plan import SystemPlan, left_over, plan_launches
+from gridloom.flow.system.program_data import ProgramData
 from gridloom.hardware.system.soc import Faults, ProgramRun
 
 #: How GCC compiles the function for the core alone, beside clang -O2. The last is for functions that GCC gets wrong
 #: with -O3: version 12 takes products of several bytes as products of words where it vectorises without a vector unit.
 GCC_OPTIONS: Final = ("-O2", "-O3", "-O3 -fno-tree-vectorize")
+#: What a program runs on that reads nothing.
+NO_DATA: Final = ProgramData()
 _NUMBERS: Final = ("cycles", "busy", "stalled", "configuring", "loading", "transfer", "waiting")
 
 
@@ -105,6 +109,8 @@ class SystemTask:
     plan: SystemPlan
     #: None for a program with a main of its own.
     arguments: Arguments | None
+    #: What such a program runs on.
+    data: ProgramData = NO_DATA
     #: Of each launched loop the time on the core alone, and with the array.
     loops: Sequence[tuple[LoopTime, LoopTime]] = ()
 
@@ -115,7 +121,11 @@ class SystemTask:
 
     def link(self, sources: Sources) -> bytes:
         """The binary of a program."""
-        return link_program(sources, self.source.path)
+        return link_program(self.complete(sources), self.source.path)
+
+    def complete(self, sources: Sources) -> Sources:
+        """A program with the data that it runs on."""
+        return sources if self.arguments is not None else sources.with_files(self.data.c_files)
 
     @property
     def source(self) -> CSource:
@@ -128,7 +138,7 @@ class SystemTask:
         """Where what a program printed differs from what native code leaves or prints."""
         if self.arguments is not None:
             return _differences(self.compiled, self.arguments, shown)
-        expected = native_output(self.source)
+        expected = native_output(self.source, self.data.c_files, self.data.files.get("-", b""))
         if shown.output.strip() == expected.strip():
             return []
         pairs = zip([*shown.output.splitlines(), ""], [*expected.splitlines(), ""])
@@ -136,14 +146,16 @@ class SystemTask:
         return [f"printed {ours!r}, native code printed {theirs!r}"]
 
 
-def plan_task(compiled: Compiled, arguments: Arguments | None, *, always: bool = False) -> SystemTask:
+def plan_task(
+    compiled: Compiled, arguments: Arguments | None, *, always: bool = False, data: ProgramData = NO_DATA
+) -> SystemTask:
     """What is launched for some data, or for a program's own.
 
     Loops that a run of the model shows to be slower with the array stay on the core, unless ``always`` is set.
     MappingError where none is left. Costs the links and the runs of two programs, four where a loop is left out.
     """
     plan = launchable(plan_launches(compiled, arguments, always=always))
-    task = SystemTask(compiled=compiled, plan=plan, arguments=arguments)
+    task = SystemTask(compiled=compiled, plan=plan, arguments=arguments, data=data)
     times = _measure_loops(task)
     slower = [loop for loop, (core, array) in zip(plan.loops, times) if array.cycles >= core.cycles > 0]
     idle = [loop for loop, (core, _) in zip(plan.loops, times) if not core.entries]
@@ -226,7 +238,7 @@ def run_function_on_system(
     faults: Faults | None = None, machine: Machine = Verilated(),
 ) -> SystemRun:  # fmt: skip
     """Run a compiled C function on data: on core and array, on the core alone and natively."""
-    task = plan_task(compiled, read_arguments(compiled.signature, given, seed), always=always)
+    task = plan_task(compiled, fit_arguments(compiled, given, seed), always=always)
     return run_task(task, machine, faults=faults)
 
 

@@ -8,6 +8,8 @@
 ``driver``      the Python driver, with the calls of the C driver
 ``bench``       the system in Verilator with a memory behind its bus, as a process that the driver talks to
 ``soc``         a RISC-V core, memory and the system in Verilator
+``core``        the same core without Verilog: binaries and their cycles; ``core_kernel`` runs its instructions
+``core_array``  the system as that core sees it: registers, DMA, images and launches
 
 Nothing here knows a mapper or a function of C: what a launch needs comes in as a configuration.
 """

@@ -21,7 +21,7 @@ HOST: Final = 0xF0010000
 #: Registers of the array's system.
 SYSTEM: Final = 0xF0000000
 #: Bytes of memory, as the test system has them.
-MEMORY_BYTES: Final = 1 << 20
+MEMORY_BYTES: Final = 1 << 24
 #: Cycles from the issue of a load until a device has its answer there, and of a store until the bus has it.
 HOST_READ: Final = 5
 HOST_WRITE: Final = 1

@@ -35,12 +35,18 @@ class Host:
         A global may be given by its name as well, to start with other contents. One of other files, and a table of
         something other than numbers, has no bytes: reading it ends the run.
         """
+        return Memory({**self.contents(), **objects}, self.stack)
+
+    def contents(self) -> dict[str, bytes]:
+        """The bytes of every global as the file initialises it."""
         layout = DataLayout(self.module.structs)
-        contents: dict[str, bytes] = {}
-        for name, variable in self.module.globals.items():
-            # What the host cannot know has no bytes, so that whoever reads it is told.
-            contents[global_key(name)] = initial_bytes(variable, layout) or b""
-        return Memory({**contents, **objects}, STACK if self.has_stack else 0)
+        # What the host cannot know has no bytes, so that whoever reads it is told.
+        return {global_key(n): initial_bytes(variable, layout) or b"" for n, variable in self.module.globals.items()}
+
+    @property
+    def stack(self) -> int:
+        """Bytes for local arrays and calls."""
+        return STACK if self.has_stack else 0
 
     def run(
         self, memory: Memory, function: Function, arguments: Sequence[Any], hooks: Mapping[str, Callable[..., None]],

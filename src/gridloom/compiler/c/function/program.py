@@ -150,8 +150,6 @@ class FunctionProgram:
     distinct: bool = False
     #: The files that it was read from; None where its IR comes from elsewhere.
     source: CSource | None = None
-    #: Whether its files' ``main`` is kept beside the function.
-    main: bool = False
     #: What clang took for granted in an old text.
     warnings: tuple[str, ...] = ()
     #: The IR that the loops were read from, where it is not what clang makes of the file.
@@ -159,26 +157,26 @@ class FunctionProgram:
 
 
 def read_program(
-    source: Path | CSource, function: str, *, unrolled: bool = False, main: bool = False, distinct: bool = False
+    source: Path | CSource, function: str, *, unrolled: bool = False, distinct: bool = False
 ) -> FunctionProgram:
     """The program of a function of C files. SourceError where one does not compile or none has such a function.
 
     With ``unrolled``, short loops of a constant number of iterations are unrolled, so that the loops around them become
-    innermost ones. Only what the function reaches is read; with ``main``, what ``main`` reaches as well. With
-    ``distinct``, arrays of different parameters of the function do not overlap. Runs clang once for each file, 0.1 to
-    0.4 s; the rest is linear in the instructions, but for the order of memory accesses.
+    innermost ones. Only what the function reaches is read. With ``distinct``, arrays of different parameters of the
+    function do not overlap. Runs clang once for each file, 0.1 to 0.4 s; the rest is linear in the instructions, but
+    for the order of memory accesses.
     """
     found = source_of(source)
     made = compile_program(found, unrolled=unrolled)
     file = str(found.path)
-    text = keep_reachable(made.ir, {function, *(["main"] if main else [])}, file)
+    text = keep_reachable(made.ir, {function}, file)
     if distinct:
         text = declare_distinct(text, function, found.path)
     module = mark_distinct(read_module(text, file), function if distinct else "")
     for unit in found.units:
         with_assertions(module, unit.path)
     return replace(
-        program_of(module, function, file), unrolled=unrolled, source=found, main=main, warnings=made.warnings,
+        program_of(module, function, file), unrolled=unrolled, source=found, warnings=made.warnings,
         distinct=distinct, ir=text if distinct else "",
     )  # fmt: skip
 

@@ -107,14 +107,15 @@ def run_cell(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row(compiled: Any, runs: Sequence[Any], verified: float, elapsed: float) -> dict[str, Any]:
     """Return the row of a function that ran on all its data."""
-    different = [run for run in runs if not run.native.equal]
+    different = [run for run in runs if not run.native.agrees]
     spent: Counter[str] = Counter()
     for run in runs:
         spent.update(run.breakdown)
     mean = {name: round(cycles / len(runs)) for name, cycles in spent.items()}
     first = different[0].native if different else None
+    done = any(run.native.executed for run in runs)
     return {
-        "status": "different" if different else "equal",
+        "status": "different" if different else "equal" if done else "nothing executed",
         "data_sets": len(runs),
         "equal": len(runs) - len(different),
         "difference": None if first is None else (first.missing or first.differences[0]),

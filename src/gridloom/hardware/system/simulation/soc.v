@@ -10,7 +10,7 @@
 // not answer. +reset: in this cycle the system, but not the core, is reset. +limit: cycles until the simulation ends.
 // +trace: every access of the core to a register of the system is printed with the cycle in which it ends.
 module gridloom_soc #(
-    parameter WORDS = 1 << 18
+    parameter WORDS = 1 << 22
 ) (
     input wire clk, rst
 );

@@ -82,9 +82,11 @@ void gl_report(void) {
 #endif
 }
 
-int main(void);
+__attribute__((weak)) int gl_argc;
+__attribute__((weak)) char **gl_argv;
+int main(int, char **);
 void gl_start(void) {
-  int status = main();
+  int status = main(gl_argc, gl_argv);
   gl_report();
   gl_exit(status);
 }

@@ -1,0 +1,2 @@
+#define CODEC_H
+struct state { short valprev; char index; };
