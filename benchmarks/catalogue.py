@@ -9,8 +9,8 @@ from benchmarks.claim import Claim
 
 #: Modules with claims, in the order of the pages.
 SUBJECTS = (
-    "thesis", "ramp", "streaming", "learning", "vpcma", "dataflow", "peers", "speed", "limits", "hardware", "studio",
-    "install",
+    "thesis", "ramp", "streaming", "learning", "vpcma", "dataflow", "peers", "openedge", "speed", "limits", "hardware",
+    "studio", "install",
 )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class Claim:
     quick_minutes: float | None = None
     #: Column -> how far it may move, as a share; infinity: it is not compared. Other columns are equal.
     tolerance: Mapping[str, float] = field(default_factory=dict)
-    #: Importable packages, programs, files, and ``published graphs`` that a run needs.
+    #: Importable packages, programs, files, ``$VARIABLE``, and ``published graphs`` that a run needs.
     needs: tuple[str, ...] = ()
     #: All rows -> figures for the first table of the page.
     figures: Callable[[Rows], Row] | None = None
@@ -75,6 +75,8 @@ class Claim:
 def _is_there(need: str) -> bool:
     if need == "published graphs":
         return published_folder().is_dir()
+    if need.startswith("$"):
+        return need[1:] in os.environ
     if need.startswith("/"):
         return Path(need).is_file()
     return bool(shutil.which(need)) or importlib.util.find_spec(need) is not None

@@ -34,7 +34,7 @@ def peer_table() -> str:
     """Return a row for each suite of graphs on which other tools were run."""
     from benchmarks.pages import markdown
 
-    return markdown([peer_row(claim, run) for claim, run in _shown("peers/")])
+    return markdown([peer_row(claim, run) for claim, run in _shown("peers/") if claim.verdicts])
 
 
 def peer_row(claim: Claim, run: records.Run) -> Row:

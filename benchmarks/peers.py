@@ -6,7 +6,9 @@ theirs are of other machines.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from benchmarks import cells
@@ -166,6 +168,40 @@ def ask_genmap(quick: bool) -> list[Row]:
     ]  # fmt: skip
 
 
+def ask_foreign(quick: bool) -> list[Row]:
+    """Return a question for each mapping that another tool made, in the folder that ``GRIDLOOM_FOREIGN`` names."""
+    folder = Path(os.environ["GRIDLOOM_FOREIGN"])
+    formats = {".yaml": "neura", ".sat": "satmapit"}
+    return [{"file": path.name, "path": str(path.relative_to(folder)), "format": formats[path.suffix]}
+            for path in sorted(folder.rglob("*"), key=lambda path: (path.suffix, path.name))
+            if path.suffix in formats]  # fmt: skip
+
+
+def judge_foreign(asked: Row) -> Row:
+    """Read a mapping of another tool and judge it: legal, illegal with a fault, or no mapping with the reason."""
+    from gridloom import registry
+    from gridloom.errors import MappingError
+    from gridloom.flow.confirmation import find_faults
+
+    folder = Path(os.environ["GRIDLOOM_FOREIGN"])
+    try:
+        mapping = registry.hook("importers", asked["format"])(folder / asked["path"])
+    except MappingError as error:
+        return {"judged": "no mapping", "reason": str(error).replace(f"{folder}/{asked['path']}: ", "")}
+    faults = find_faults(mapping)
+    return {"judged": "illegal" if faults else "legal", "reason": faults[0] if faults else "", "ii": mapping.ii,
+            "nodes": len(mapping.dfg.nodes), "edges": len(mapping.dfg.edges)}  # fmt: skip
+
+
+def foreign_figures(rows: Rows) -> Row:
+    """Return how many files were judged, and how."""
+    return {
+        "files": len(rows),
+        "formats": len({row["format"] for row in rows}),
+        **{what: sum(row["judged"] == what for row in rows) for what in ("legal", "illegal", "no mapping")},
+    }
+
+
 def _suite_claim(name: str, measures: str, ask: Any, minutes: float, quick: float, measure: Any = None) -> Claim:
     return Claim(
         name=f"peers/{name}", measures=measures, ask=ask, measure=measure or map_beside_peers, depends=MODULO,
@@ -182,6 +218,13 @@ CLAIMS = (
     _suite_claim("morpher", "kernels of Morpher on a torus: its PathFinder", ask_suite("morpher", 20_000, most=4), 20,
                  0.7),
     _suite_claim("neura", "kernels of neura: its heuristic and its CP-SAT model", ask_neura, 20, 0.7, map_on_file),
+    Claim(
+        name="peers/foreign", measures="mappings that other tools published, read and judged", ask=ask_foreign,
+        measure=judge_foreign, depends=MODULO, minutes=0.5, needs=("$GRIDLOOM_FOREIGN",), figures=foreign_figures,
+        table=lambda rows: [{"tool": row["format"], "file": row["path"], "II": row.get("ii"),
+                             "nodes": row.get("nodes"), "judged": row["judged"], "reason": row["reason"]}
+                            for row in rows],
+    ),
     Claim(
         name="peers/vpr", measures="graphs that VPR 9 placed, best of three runs",
         ask=ask_vpr, measure=map_cell, depends=(*MAPPING, "targets.grid"), minutes=20, quick_minutes=0.5, needs=_GRAPHS,

@@ -1,7 +1,7 @@
 """Shorter graphs of the same meaning, before a loop is lowered: the memory of a PE holds few instructions.
 
 1. ``x & -bit``, where a bit is 0 or 1, becomes a select: x or 0.
-2. ``(m & x) | (~m & y)`` becomes ``y ^ (m & (x ^ y))``.
+2. ``(m & x) | (~m & y)`` becomes ``y ^ (m & (x ^ y))`` where m is ready no sooner than x and y.
 3. Sums, and chains of and, or and exclusive or, become trees in which what is ready late is joined late. What belongs
    to a recurrence is joined last, so that no recurrence grows. Sums that are addresses stay: they become pointers.
 
@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from gridloom.dfg.model import Dfg, Edge, Node
+from gridloom.dfg.words import evaluate_word
 from gridloom.targets.modulo.export.openedge.comparisons import COMPARISONS
 from gridloom.targets.modulo.export.openedge.drafts import Ref
 
@@ -28,6 +29,7 @@ def shorten(dfg: Dfg) -> Dfg:
     rewriting = _ShorterGraph(dfg)
     for k in dfg.topological:
         rewriting.select_bits(dfg.nodes[k].id)
+        rewriting.measure(dfg.nodes[k].id)
     rewriting.balance()
     return rewriting.result()
 
@@ -40,6 +42,8 @@ class _ShorterGraph:
         self.nodes = {node.id: node for node in dfg.nodes}
         self.operands = {node.id: [_ref(dfg.edges[e]) for e in dfg.operand_edges(node.id)] for node in dfg.nodes}
         self.order = [edge for edge in dfg.edges if not edge.carries_value]
+        #: The depth of nodes before chains become trees.
+        self.before: dict[str, int] = {}
         #: Nodes of chains that are trees now.
         self.replaced: set[str] = set()
 
@@ -50,6 +54,10 @@ class _ShorterGraph:
             for name, refs in self.operands.items() for k, ref in enumerate(refs)
         ]  # fmt: skip
         return replace(self.dfg, nodes=tuple(self.nodes.values()), edges=(*edges, *self.order))
+
+    def measure(self, name: str) -> None:
+        """Note the depth of a node whose operands of the same iteration are measured."""
+        self.before[name] = self._depth(name, self.before)
 
     def _add(self, op: str, *refs: Ref, value: int | None = None) -> Ref:
         """Add a node."""
@@ -74,10 +82,19 @@ class _ShorterGraph:
             if op == "and":
                 bit = self._negated(refs[y])
                 if bit is not None and self._is_bit(bit):
-                    self._become(name, "select", bit, refs[x], self._add("const", value=0))
+                    zero = self._add("const", value=0)
+                    self.measure(zero.source)
+                    self._become(name, "select", bit, refs[x], zero)
                     return
-            elif self._are_parts(refs[x], refs[y]):
-                self._merge(name, refs[x], refs[y])
+                continue
+            found = self._mask(refs[x], refs[y])
+            if found is not None and self._is_latest(*found):
+                mask, one, other = found
+                mixed = self._add("xor", one, other)
+                self.measure(mixed.source)
+                masked = self._add("and", mask, mixed)
+                self.measure(masked.source)
+                self._become(name, "xor", other, masked)
                 return
 
     def _negated(self, ref: Ref) -> Ref | None:
@@ -106,12 +123,13 @@ class _ShorterGraph:
             return refs[0]
         return next((refs[1 - k] for k in range(2) if self._number(refs[k]) == -1), None)
 
-    def _are_parts(self, one: Ref, other: Ref) -> bool:
-        """Whether values are ``m & x`` and ``~m & y``, in this order."""
-        return self._mask(one, other) is not None
+    def _is_latest(self, mask: Ref, *others: Ref) -> bool:
+        """Whether a value is ready no sooner than others."""
+        ready = [0 if ref.distance else self.before[ref.source] for ref in (mask, *others)]
+        return ready[0] == max(ready)
 
     def _mask(self, one: Ref, other: Ref) -> tuple[Ref, Ref, Ref] | None:
-        """m, x and y of such values."""
+        """m, x and y where two values are ``m & x`` and ``~m & y``."""
         if one.distance or other.distance or {self.nodes[ref.source].op for ref in (one, other)} != {"and"}:
             return None
         for k in range(2):
@@ -120,13 +138,6 @@ class _ShorterGraph:
                 if self._inverted(self.operands[other.source][j]) == mask:
                     return mask, self.operands[one.source][1 - k], self.operands[other.source][1 - j]
         return None
-
-    def _merge(self, name: str, one: Ref, other: Ref) -> None:
-        """Let a node be what has the bits of x where those of m are set, and else those of y."""
-        found = self._mask(one, other)
-        assert found is not None, "asked before"
-        mask, x, y = found
-        self._become(name, "xor", y, self._add("and", mask, self._add("xor", x, y)))
 
     def _number(self, ref: Ref) -> int | None:
         """The number that a constant is."""
@@ -202,8 +213,13 @@ class _ShorterGraph:
         op = self.nodes[root].op
         while len(heap) > 2:
             (late, ready, k, one), (later, latest, _, other) = heapq.heappop(heap), heapq.heappop(heap)
-            joined = self._add(op, one, other)
-            depth[joined.source] = 1 + max(ready, latest)
+            a, b = self._number(one), self._number(other)
+            if a is not None and b is not None:
+                joined = self._add("const", value=evaluate_word(op, 32, a, b))
+                depth[joined.source] = 0
+            else:
+                joined = self._add(op, one, other)
+                depth[joined.source] = 1 + max(ready, latest)
             heapq.heappush(heap, (late or later, depth[joined.source], k, joined))
         self.operands[root] = [entry[3] for entry in sorted(heap, key=lambda entry: entry[2])]
 
