@@ -456,7 +456,8 @@ def module_of(
     does not compile or its named function is refused. Costs 0.1 to 0.8 s.
     """
     program = source_of(source)
-    path, warnings = program.path, ()
+    path = program.path
+    warnings: tuple[str, ...] = ()
     if path.suffix == ".mlir":
         from gridloom.compiler.mlir import compile_to_ir as lower
 

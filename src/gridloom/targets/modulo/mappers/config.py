@@ -14,6 +14,8 @@ class ModuloConfig(GivenRegions):
 
     #: The II to map at; None: from the MII on, the lowest that is found.
     ii: int | None = None
+    #: Decide the IIs below the result, too: half of the budget goes to ``exact``, which needs the extra of that name.
+    prove: bool = False
     #: Moves per node after which a start of the first walk gives up.
     moves: int = 24
     #: Rounds without progress after which a start of the first walk gives up.

@@ -27,8 +27,9 @@ from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.choice import check_suits
 from gridloom.search.placements import find_misplaced, find_outside, given_tiles, regions_of
-from gridloom.search.settings import origin
+from gridloom.search.settings import changed_settings, origin
 from gridloom.targets.modulo.mappers.banks import choose_banks, given_banks
+from gridloom.targets.modulo.mappers.below import decide_below
 from gridloom.targets.modulo.mappers.cells.cells import UnitCells, unit_cells
 from gridloom.targets.modulo.mappers.cheapest import find_cheapest
 from gridloom.targets.modulo.mappers.config import ModuloConfig
@@ -47,6 +48,8 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     IIs found nothing better. OptionError for another kind of array, or a placement that names what is not there.
     """
     check_suits("modulo", dfg, arch)
+    if config.prove:
+        return _prove(dfg, arch, config, budget)
     clock = budget.start()
     cells = unit_cells(dfg, arch, config, clock)
     if cells is not None and cells.final:
@@ -82,6 +85,23 @@ def modulo(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mappin
     return to_mapping(
         best, origin("modulo", config, clock, optimal=best.ii == bound.total and banks.best, **walk.record())
     )
+
+
+def _prove(dfg: Dfg, arch: Arch, config: ModuloConfig, budget: Budget) -> Mapping | Failure:
+    """The best mapping that half of the budget finds, with what the other half proves of the IIs below it.
+
+    The bound is on all mappings of the graph, wherever its nodes are pinned; so nothing better is looked for then.
+    """
+    clock = budget.start()
+    limit, effort = budget.time_limit, budget.effort
+    half = replace(
+        budget, time_limit=None if limit is None else limit / 2, effort=None if effort is None else -(-effort // 2)
+    )
+    found = modulo(dfg, arch, replace(config, prove=False), half)
+    if isinstance(found, Failure) or config.ii is not None or config.pin or config.place or config.banks:
+        return found
+    proved = decide_below(found, dfg, arch, mii(dfg, arch), half, clock)
+    return replace(proved, provenance={**proved.provenance, "config": changed_settings(config)})
 
 
 def _too_late() -> Failure:

@@ -1,7 +1,7 @@
 """The walk of ``modulo`` over IIs: a first mapping is built, then IIs are tried upwards from the bound, then below.
 
 The first mapping is that of a list start (:mod:`gridloom.targets.modulo.mappers.listed`) at twice the bound; where that
-fails, the II grows by half. From a mapping on, IIs halfway to the bound are tried the same way while they succeed. A
+fails, the II doubles. From a mapping on, IIs halfway to the bound are tried the same way while they succeed. A
 small loop, which is as a rule mapped at its bound at once, gets a batch of starts there first.
 """
 
@@ -79,7 +79,7 @@ class Walk:
                 self.constructed.append(ii)
             clock.report(f"II {ii}", "" if self.found is None else f"II {self.found.ii}")
             if self.found is None:
-                following = min(last, max(ii + 1, ii + ii // 2))
+                following = min(last, 2 * ii)
             else:
                 following = ii if won is None else (self.bound.total + ii) // 2
             if following == ii:

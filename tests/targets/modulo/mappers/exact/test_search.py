@@ -184,8 +184,8 @@ def test_prove_walks_from_the_mii_and_reports_optimal():
 
 
 def test_prove_with_a_mapper_that_cannot_is_an_error():
-    with pytest.raises(OptionError, match="mapper 'modulo' does not take it"):
-        run(Request(source=far(1), arch="torus:2x2", mapper="modulo", prove=True))
+    with pytest.raises(OptionError, match="mapper 'ramp' does not take it"):
+        run(Request(source=far(1), arch="torus:2x2", mapper="ramp", prove=True))
 
 
 PUBLISHED = [

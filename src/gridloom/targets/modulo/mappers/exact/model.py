@@ -33,6 +33,7 @@ from gridloom.search.budget import Budget, SearchClock
 from gridloom.search.solver import check_clock, check_size, check_time, cp_model
 from gridloom.search.symmetry import representatives
 from gridloom.targets.modulo.mappers.exact.banks import add_banks
+from gridloom.targets.modulo.mappers.exact.precedence import add_precedence
 from gridloom.targets.modulo.mappers.exact.scope import Scope, Table
 from gridloom.targets.modulo.mappers.problem import COMPUTED_ONCE, WORD_BYTES, ModuloProblem
 from gridloom.targets.modulo.mappers.schedule.iterative import NONE, least_distances
@@ -98,7 +99,9 @@ class LoopModel:
         self._add_reads()
         self._add_ties()
         self._add_unread()
-        self._add_precedence()
+        if not self.flat:
+            least = least_distances(self.nodes, self.problem.dependences, self.ii)
+            add_precedence(self.model, self.issues, least, self.problem.dependences, self.ii)
         self._add_capacities()
         self._add_memory_limit()
         self._add_anchor()
@@ -368,6 +371,8 @@ class LoopModel:
         outside the span still takes its output register for a cycle.
         """
         add = self.model.add_bool_or
+        if not self.flat:
+            self._add_writes(net)
         for cycle in self.span[net]:
             check_clock(self._clock)
             for storage in range(self.tiles + len(self.registers)):
@@ -391,6 +396,16 @@ class LoopModel:
             after = self._at(cycle + self.latency(net, tile))
             if after not in self.span[net]:
                 self._storages[tile, after % self.ii].append(literal)
+
+    def _add_writes(self, net: int) -> None:
+        """In slots, "held before" leads around the period and back: what is ever held was written in some slot."""
+        for storage in range(self.tiles + len(self.registers)):
+            tiles = self.writers(storage)
+            made = [literal for tile in tiles for cycle in self.span[net] for literal in self._made(net, tile, cycle)]
+            some = self._new()
+            self.model.add_bool_or([some.negated(), *made])
+            for cycle in self.span[net]:
+                self.model.add_implication(self.held[net, storage, cycle], some)
 
     def _add_passage_rules(self, net: int, tile: int, cycle: int) -> None:
         """A move and a store need the value in a storage that the tile reads, a load needs it in memory."""
@@ -498,30 +513,6 @@ class LoopModel:
             too_early = min(cycle + apart - 1, last)
             if too_early in ladder:
                 self.model.add_bool_or([literal.negated(), ladder[too_early].negated()])
-
-    def _add_precedence(self) -> None:
-        """In slots, what dependences demand of the first issues: a stage for each node is all there is of time."""
-        if self.flat:
-            return
-        longest = max([1, *(d.delay for d in self.problem.dependences)])
-        most = self.nodes * (longest // self.ii + 2)
-        when = []
-        for n in range(self.nodes):
-            stage = self.model.new_int_var(0, most, "")
-            slot = sum(cycle * literal for cycle, literal in self._slot_choice(n).items())
-            when.append(self.ii * stage + slot)
-        for d in self.problem.dependences:
-            if d.source != d.target:
-                self.model.add(when[d.target] + self.ii * d.distance >= when[d.source] + d.delay)
-
-    def _slot_choice(self, n: int) -> dict[int, Any]:
-        """slot -> the first issue of a node is in it."""
-        choices = {slot: self._new() for slot in range(self.ii)}
-        self.model.add_exactly_one(choices.values())
-        for slot, literal in choices.items():
-            here = [self.issue[n, tile, slot] for tile in self._hosts(n)]
-            self.model.add_bool_or([literal.negated(), *here])
-        return choices
 
     # -- limits -------------------------------------------------------------------------------------------------------
 

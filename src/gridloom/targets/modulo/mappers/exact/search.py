@@ -239,12 +239,13 @@ class _Walk:
         """What became of each II that was tried."""
         tried = sorted(self.decisions)
         span = f"II {tried[0]}" if len(tried) == 1 else f"II {tried[0]} to {tried[-1]}"
-        undecided = any(decision.outcome == "open" for decision in self.decisions.values())
+        outcomes = {decision.outcome for decision in self.decisions.values()}
+        undecided = "open" in outcomes
         levers = (f"II {tried[-1] + 1}", "more registers", "a larger array")
         return Failure(
             constraint=span,
             demand="a schedule with places and routes",
             bound="; ".join(self.decisions[ii].sentence for ii in tried),
             levers=("more time", *levers) if undecided else levers,
-            cause="limit" if undecided else "proved",
+            cause="limit" if undecided else "proved" if outcomes == {"refuted"} else "exhausted",
         )
