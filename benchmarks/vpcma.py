@@ -15,6 +15,11 @@ from gridloom.statistics import compare_pairs
 
 ROWS = (*MAPPING, "targets.rows")
 KERNELS = ("cma_aes", "cma_radix4_fft", "cma_rgb_to_ycc", "cma_dct8", "cma_md5")
+#: Graphs whose execution time is minimised, and for how many iterations.
+SOURCES = (*(f"kernel:{name}" for name in KERNELS), "kernel:md5_step,steps=12", "kernel:sha1_step,steps=10")
+ITERATIONS = (16, 64, 256, 4096)
+#: Graphs on which the control of starts is measured.
+CONTROLLED = (*SOURCES[:-1], "kernel:md5_step,steps=6")
 #: Table 3 of the paper: operations, parts, throughput by the model and real, graphs explored, attempts saved.
 TABLE_3 = {
     "cma_aes": (45, 1, 1.00, 1.00, 3, 2), "cma_radix4_fft": (46, 1, 1.00, 1.00, 3, 2),
@@ -75,6 +80,82 @@ def step_counts(asked: Row) -> list[Row]:
                      **{name: verdicts.count(name) for name in sorted(set(verdicts))}})  # fmt: skip
         level, depth = [child for part in level for child in part["children"]], depth + 1
     return rows
+
+
+def time_iterations(asked: Row) -> list[Row]:
+    """Return the cycles of some iterations: partitioned for them, for the throughput, and for a single iteration.
+
+    The last is one part wherever one is found.
+    """
+    from gridloom.flow.partition.flow import PartitionRequest, partition
+
+    def run(minimised: int | None) -> Any:
+        return partition(PartitionRequest(source=asked["source"], arch="vpcma", seed=asked["seed"],
+                                          loop_iterations=minimised))  # fmt: skip
+
+    def cycles(found: Any, iterations: int) -> Any:
+        return replace(found, request=replace(found.request, loop_iterations=iterations)).execution_cycles
+
+    throughput, one, rows = run(None), run(1), []
+    for iterations in ITERATIONS:
+        ours = run(iterations)
+        rivals = {"throughput": cycles(throughput, iterations), "one_part": cycles(one, iterations)}
+        rows.append({
+            "ops": ours.to_dict()["dfg"]["ops"], "iterations": iterations, "k": len(ours.parts),
+            "cycles": ours.execution_cycles, "throughput_k": len(throughput.parts),
+            "throughput_cycles": rivals["throughput"], "one_k": len(one.parts), "one_cycles": rivals["one_part"],
+            "best_rival": min((n for n in rivals.values() if n is not None), default=None),
+            "expected": throughput.throughput_model, "real": throughput.throughput_real,
+        })  # fmt: skip
+    return rows
+
+
+def end_starts(asked: Row) -> Row:
+    """Return throughput and CPU seconds of partitioning with and without an early end of hopeless starts."""
+    from unittest import mock
+
+    from gridloom.flow.partition.flow import PartitionRequest, partition
+    from gridloom.targets.rows.mappers import width
+    from gridloom.targets.rows.mappers.search import NEVER
+
+    request = PartitionRequest(source=asked["source"], arch="vpcma", seed=asked["seed"])
+    ended = partition(request)
+    with mock.patch.object(width, "HOPEFUL", NEVER):
+        whole = partition(request)
+    return {"throughput": ended.throughput_real, "throughput_whole": whole.throughput_real,
+            "cpu": round(ended.cpu_seconds, 3), "cpu_whole": round(whole.cpu_seconds, 3),
+            "in_vain": round(ended.spent.in_vain, 3), "in_vain_whole": round(whole.spent.in_vain, 3)}  # fmt: skip
+
+
+def control_figures(rows: Rows) -> Row:
+    """Return the CPU time of ended starts over that of whole ones, an interval over graphs, and equal throughputs."""
+    import numpy as np
+
+    by_graph = [np.array([[row["cpu"], row["cpu_whole"]] for row in part]).sum(axis=0)
+                for _, part in group(rows, "source")]  # fmt: skip
+    draws = np.random.default_rng(0).integers(len(by_graph), size=(2000, len(by_graph)))
+    sums = np.array(by_graph)[draws].sum(axis=1)
+    low, high = np.percentile(sums[:, 0] / sums[:, 1], [2.5, 97.5])
+    total = np.array(by_graph).sum(axis=0)
+    return {"ratio": round(float(total[0] / total[1]), 3), "low": round(float(low), 3), "high": round(float(high), 3),
+            "equal": sum(row["throughput"] == row["throughput_whole"] for row in rows),
+            "lower": sum((row["throughput"] or 0) < (row["throughput_whole"] or 0) for row in rows)}  # fmt: skip
+
+
+def count_worse(rows: Rows) -> Row:
+    """Return how many rows take more cycles than the better rival, and what is saved against the throughput's parts."""
+    known = [row for row in rows if row["cycles"] and row["best_rival"]]
+    saved = {f"saved_{n}": 1 - mean("cycles")(part) / mean("throughput_cycles")(part)
+             for (n,), part in group(known, "iterations")}  # fmt: skip
+    return {"worse": sum(row["cycles"] > row["best_rival"] for row in known), "compared": len(known), **saved}
+
+
+def count_sizes(asked: Row) -> list[Row]:
+    """Return the mappable share and the utilisation of the package's labels by size."""
+    from gridloom import registry
+
+    found: list[Row] = registry.load("models", "mappability").by_size(None, asked["step"])
+    return found
 
 
 def partition_verdicts(rows: Rows) -> list[str]:
@@ -140,6 +221,29 @@ CLAIMS = (
         ask=lambda quick: [{"kernel": "cma_md5", "seed": 0}], measure=step_counts,
         depends=(*ROWS, "partition", "learn"), minutes=0.5, quick_minutes=0.5,
         figures=lambda rows: {"graphs": sum(row["graphs"] for row in rows), "chosen": sum(r["chosen"] for r in rows)},
+    ),
+    Claim(
+        name="vpcma/execution", measures="cycles of a number of iterations, partitioned for them and otherwise",
+        ask=lambda quick: questions(source=SOURCES, seed=[0] if quick else [0, 1, 2, 3, 4]),
+        measure=time_iterations, depends=(*ROWS, "partition", "learn"), minutes=15, quick_minutes=2,
+        figures=count_worse,
+    ),
+    Claim(
+        name="vpcma/control", measures="partitioning with and without an early end of starts without hope",
+        ask=lambda quick: questions(source=CONTROLLED, seed=[0] if quick else [0, 1, 2, 3, 4]),
+        measure=end_starts, depends=(*ROWS, "partition"), minutes=1, quick_minutes=0.3,
+        tolerance=dict.fromkeys(("cpu", "cpu_whole", "in_vain", "in_vain_whole"), float("inf")),
+        table=table_by("source", throughput=mean("throughput"), throughput_whole=mean("throughput_whole"),
+                       cpu=mean("cpu"), cpu_whole=mean("cpu_whole"), in_vain=mean("in_vain"),
+                       in_vain_whole=mean("in_vain_whole")),
+        figures=control_figures,
+    ),
+    Claim(
+        name="vpcma/sizes", measures="mappable share and utilisation of the package's labels, by operations",
+        ask=lambda quick: [{"step": 10}], measure=count_sizes, depends=("targets.rows", "learn"), minutes=0.1,
+        quick_minutes=0.1,
+        figures=lambda rows: {"small": rows[0]["mappable"], "large": rows[-1]["mappable"],
+                              "most": max(row["utilisation"] or 0 for row in rows)},
     ),
     Claim(
         name="vpcma/mappability", measures="accuracy of estimators of mappability and width, on held-out families",

@@ -59,3 +59,53 @@ def test_words_that_do_not_go_together_are_refused(gridloom, tmp_path):
     (tmp_path / "graph.json").write_text(json.dumps({"nodes": 3}))
     done = gridloom("train", "initiation", "--arch", "torus:4x4", "--graphs", tmp_path / "graph.json")
     assert done.status == 2
+
+
+@pytest.mark.slow
+def test_a_cost_model_of_ones_own_array(gridloom, tmp_path):
+    arch, weights = "rdu:6x6,lanes=64", tmp_path / "mine.npz"
+    asked = ("--arch", arch, "--labels", tmp_path / "labels.sqlite", "--folder", tmp_path, "--jobs", 1)
+    graph = "kernel:mlp,width=96,layers=2"
+    made = gridloom("train", "cost-model", "--make-data", *asked, "--graphs", graph, "--set", "own=64", "--json")
+    assert (made.status, made.record["failed"], made.record["decisions"]) == (0, 0, 64), made.err
+    trained = gridloom("train", "cost-model", *asked, "-o", weights, "--set", "folds=2", "--json")
+    assert trained.status == 0, trained.err
+    assert trained.record["scope"]["units along the longer side"] == [1.0, 6.0]
+    assert "own" in trained.record["cross_validation"]["families"]
+    assert "**scope**" in weights.with_suffix(".md").read_text(encoding="utf-8")
+    further = gridloom("train", "cost-model", *asked, "--from-weights", weights, "-o", tmp_path / "more.npz", "--set",
+                       "folds=2", "--json")  # fmt: skip
+    assert further.record["bytes"] > trained.record["bytes"]
+    mapped = gridloom("map", graph, "--arch", arch, "--weights", weights, "--effort", 320, "--json")
+    assert mapped.status == 0, mapped.err
+    assert mapped.record["verified"]["legal"]
+    larger = gridloom("map", graph, "--arch", "rdu:8x8,lanes=64", "--weights", weights, "--effort", 320, "--json")
+    assert "the weights were trained for 1 to 6 units along the longer side, found 8" in str(larger.record["remarks"])
+
+
+@pytest.mark.slow
+def test_a_policy_for_ones_own_engine(gridloom, tmp_path):
+    pytest.importorskip("torch")
+    arch, weights = "streaming-engine:10", tmp_path / "mine.npz"
+    graphs = ("--graphs", "kernel:distance", "--folder", tmp_path)
+    made = gridloom("train", "ppo", "--make-data", "--arch", arch, *graphs, "--json")
+    assert (made.status, made.record["own"]) == (0, 1), made.err
+    trained = gridloom("train", "ppo", "--arch", arch, *graphs, "-o", weights, "--set", "own=1", "--json")
+    assert trained.status == 0, trained.err
+    assert trained.record["data"] == made.record["hash"]
+    assert trained.record["scope"] == {"tiles": [10.0, 10.0], "nodes": [1.0, 45.0]}
+    measured = gridloom("eval", "ppo", "--arch", arch, "--weights", weights, "--set", "most=1", "--set", "seeds=1",
+                        "--set", "seconds=0.2", "--json")  # fmt: skip
+    assert measured.status == 0, measured.err
+    assert set(measured.record["summary"]) == {"rank", "shipped", "ppo", "anneal"}
+    mapping = tmp_path / "mapping.json"
+    mapped = gridloom("map", "kernel:distance", "--arch", "streaming-engine:12", "--mapper", "ppo", "--weights",
+                      weights, "--effort", 500, "-o", mapping)  # fmt: skip
+    assert mapped.status == 0, mapped.err
+    assert "the weights were trained for 10 tiles, found 12" in mapping.read_text(encoding="utf-8")
+
+
+def test_models_refuse_arrays_that_they_know_nothing_of(gridloom, tmp_path):
+    for model in ("ppo", "mappability", "cost-model"):
+        done = gridloom("train", model, "--make-data", "--arch", "torus:4x4", "--folder", tmp_path)
+        assert (done.status, f"model '{model}' knows nothing of array 'torus:4x4'" in done.err) == (2, True), done.err

@@ -17,7 +17,7 @@ from gridloom.learn.calibration import calibrate, calibration_error, threshold
 from gridloom.learn.predictors import Predictor, fit_linear, fit_trees, probabilities
 from gridloom.learn.reach import ReachModel
 from gridloom.learn.reach_training import ReachConfig, ReachEstimation, folds_of
-from gridloom.learn.scope import TrainingScope
+from gridloom.learn.weights import TrainingScope
 from gridloom.run.work import WorkFolder
 
 TOY = ToyQuestion()

@@ -34,6 +34,9 @@ from gridloom.statistics import bootstrap_interval
 #: A size that follows from the kernels.
 _SIZED: Final = re.compile(r":(auto|fit)\b")
 
+#: Objectives that need no mapping.
+_OF_ARRAYS: Final = frozenset({"tiles", "area", "levels", "luts", "mhz"})
+
 
 @dataclass(frozen=True)
 class ArrayCandidate:
@@ -241,6 +244,15 @@ def _seed_intervals(
     return found
 
 
+def expect_point(space: Space, one: ArrayCandidate, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float | None]:
+    """Return the figures that rows of estimators stand for; ``mapped`` is the mean of their chances."""
+    found = evaluate_point(space, one, rows)
+    known = [limit for limit in space.limits if limit.name in _OF_ARRAYS]
+    if one.arch is None or any(limit.excess(found.figures[limit.name]) for limit in known):
+        return dict.fromkeys(found.figures)
+    return {**found.figures, "mapped": _mean([row["chance"] for row in rows])}
+
+
 def figures(
     rows: Sequence[Mapping[str, Any]], price: Cost | None, *, iterations: int, asked: int
 ) -> dict[str, float | None]:
@@ -288,12 +300,12 @@ def _energy(mapped: Sequence[Mapping[str, Any]], iterations: int) -> float | Non
     return _geometric(known) if len(known) == len(mapped) else None
 
 
-def probability(rule: Skip, source: str, one: ArrayCandidate) -> float:
+def probability(rule: Skip, source: str, one: ArrayCandidate, weights: str | None = None) -> float:
     """Return an estimator's probability that a kernel maps as a rule asks; 1 where it cannot tell.
 
     Counting comes first: it is 0 where an op class is missing or a static array has too few tiles. ``bounds`` stops
     there; ``mappability`` asks the learned model on arrays of rows, the only ones that it knows; ``ii`` asks on
-    modulo-scheduled arrays how probable an II of at most ``rule.most`` is.
+    modulo-scheduled arrays how probable an II of at most ``rule.most`` is; both with ``weights`` where they are given.
     """
     if one.arch is None:
         return 0.0
@@ -303,25 +315,25 @@ def probability(rule: Skip, source: str, one: ArrayCandidate) -> float:
     if bound.missing or (one.arch.style == "static" and bound.res > 1):
         return 0.0
     if rule.by == "ii" and (one.arch.has("registers") or one.arch.has("crossbars")):
-        return _reaches(dfg, one.arch, rule.most or 1)
+        return _reaches(dfg, one.arch, rule.most or 1, weights)
     if rule.by != "mappability" or not one.arch.has("rows"):
         return 1.0
-    return _mappability(dfg, one.arch)
+    return _mappability(dfg, one.arch, weights)
 
 
-def _reaches(dfg: Dfg, arch: Arch, most: int) -> float:
+def _reaches(dfg: Dfg, arch: Arch, most: int, weights: str | None) -> float:
     """The probability by the learned estimator that a loop reaches an II."""
     from gridloom import registry
 
-    chance = registry.load("models", "initiation").estimate(dfg, arch).chance(most)
+    chance = registry.load("models", "initiation").estimate(dfg, arch, weights).chance(most)
     return 1.0 if chance is None else float(chance)
 
 
-def _mappability(dfg: Dfg, arch: Arch) -> float:
+def _mappability(dfg: Dfg, arch: Arch, weights: str | None) -> float:
     """The probability by the learned estimator that a graph maps."""
     from gridloom import registry
 
-    estimate = registry.load("models", "mappability").estimate(dfg, arch)
+    estimate = registry.load("models", "mappability").estimate(dfg, arch, weights)
     return float(estimate.mappable) if estimate.probability is None else float(estimate.probability)
 
 

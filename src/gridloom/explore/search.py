@@ -36,6 +36,7 @@ from gridloom.explore.points import (
     jobs_of,
     probability,
 )
+from gridloom.explore.ranking import Ranking
 from gridloom.explore.sharing import VariantMapper
 from gridloom.explore.space import OBJECTIVES, Point, Space
 from gridloom.flow.bench.run import broken_record, run_cell
@@ -145,7 +146,7 @@ class _Explorer:
         rule = self.space.skip
         if rule is None:
             return [(job, False) for job in jobs], 0
-        chances = {source: probability(rule, source, one) for source in self.sources}
+        chances = {source: probability(rule, source, one, self.space.weights) for source in self.sources}
         wanted = []
         for job in jobs:
             hopeless = chances[job.argument["source"]] < rule.below
@@ -279,6 +280,19 @@ def _random(explorer: _Explorer) -> None:
     explorer.evaluate([space.at(index) for index in chosen])
 
 
+def _ranked(explorer: _Explorer) -> None:
+    """Evaluate the points that an estimator expects most of, batch by batch; each batch corrects the next."""
+    space = explorer.space
+    ranking = Ranking.of(space, [candidate(space, point) for point in space.grid()], explorer.sources)
+    left = planned_points(space)
+    while left > 0 and not explorer.interrupted and (chosen := ranking.next_batch(min(left, space.search.batch))):
+        finished = explorer.evaluate([ranking.points[k] for k in chosen])
+        left -= len(chosen)
+        if len(finished) == len(chosen):
+            for k, one in zip(chosen, finished):
+                ranking.note(k, one)
+
+
 def _optimised(explorer: _Explorer) -> None:
     """Evaluate the points that an optimiser proposes, batch by batch.
 
@@ -353,6 +367,7 @@ _METHODS: dict[str, Callable[[_Explorer], None]] = {
     "random": _random,
     "tpe": _optimised,
     "nsga2": _optimised,
+    "ranked": _ranked,
 }
 
 

@@ -37,7 +37,7 @@ from gridloom.text_file import is_file
 from gridloom.yaml_text import parse_yaml, read_yaml_file
 
 Value = bool | int | float | str | None
-Method = Literal["grid", "random", "tpe", "nsga2"]
+Method = Literal["grid", "random", "tpe", "nsga2", "ranked"]
 Goal = Literal["points", "buffers", "merged"]
 
 #: Objective -> whether more is better.
@@ -175,6 +175,8 @@ class Space(_Strict):
     objectives: tuple[str, ...] = Field(default=("mapped", "area"), min_length=1)
     constraints: tuple[str, ...] = ()
     skip: Skip | None = None
+    weights: str | None = None
+    """Weights of the estimator that ``skip`` and ``method: ranked`` ask, in place of the shipped ones."""
     iterations: int = Field(default=1000, ge=1)
     """How many iterations of a loop ``cycles`` and ``energy`` are counted for."""
     width: int = Field(default=32, ge=2, le=32)

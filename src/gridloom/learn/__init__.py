@@ -4,8 +4,8 @@
 ``reach_training``  training and evaluation of estimators: folds by family, rivals, choice, calibration, intervals
 ``labels``          labels in a store that any run adds to, or packed in a file
 ``predictors``      linear models, trees and sums of both; ``boosted``: trees grown with scikit-learn, run on numpy
-``calibration``     probabilities and thresholds; ``scope``: what weights were trained for; ``cards``: model cards
-``weights/``        the shipped weights, each with a model card
+``calibration``     probabilities and thresholds; ``cards``: model cards
+``weights/``        files of weights that know what they were trained for, and the shipped ones with their model cards
 
 The models belong to their targets (``targets/*/learned``). There ``model`` is the object that ``gridloom train`` and
 ``gridloom eval`` find in the registry. An estimator is a question: how graphs are drawn, labelled by a search and seen

@@ -65,6 +65,17 @@ class Forest:
             at_node = np.where(goes_left, self.left[trees, at_node], self.right[trees, at_node])
         return np.asarray(self.start + self.value[trees, at_node].sum(axis=1, dtype=np.float64))
 
+    def plus(self, other: Forest) -> Forest:
+        """Return the forest whose scores are the sums of both."""
+        size = max(self.feature.shape[1], other.feature.shape[1])
+
+        def joined(name: str) -> NDArray[Any]:
+            both = (getattr(self, name), getattr(other, name))
+            return np.concatenate([np.pad(part, ((0, 0), (0, size - part.shape[1]))) for part in both])
+
+        arrays: dict[str, Any] = {name: joined(name) for name in ARRAYS}
+        return Forest(**arrays, start=self.start + other.start, depth=max(self.depth, other.depth))
+
     def to_arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """Return the trees as arrays for a file of weights, each name behind a prefix."""
         plain = {f"{prefix}{name}": getattr(self, name) for name in ARRAYS}

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from gridloom.learn import weights
+
+
+def publish(
+    path: Path, model: str, arrays: Mapping[str, Any], about: Mapping[str, Any], *, features: Sequence[str]
+) -> dict[str, Any]:
+    """Write weights and their model card, and return the report of the training: the description with the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    weights.save_model(path, model, arrays, about, features=features)
+    write_card(path, model, about)
+    return {"weights": str(path), "bytes": path.stat().st_size, **about}
 
 
 def write_card(path: Path, model: str, about: Mapping[str, Any]) -> None:

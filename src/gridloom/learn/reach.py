@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.learn import weights
+from gridloom.learn.cards import publish
 from gridloom.learn.labels import Labelled
 from gridloom.learn.predictors import Predictor, probabilities
-from gridloom.learn.scope import TrainingScope
+from gridloom.learn.weights import TrainingScope
 
 Doubles = NDArray[np.float64]
 
@@ -155,12 +156,12 @@ class ReachModel:
         above = int(enough[0]) if enough.size else len(seen.reachable) - 1
         return replace(seen, found=seen.least + above)
 
-    def save(self, path: Path, question: ReachQuestion, about: Mapping[str, Any]) -> None:
-        """Write the model with its scope and a description for its card."""
+    def save(self, path: Path, question: ReachQuestion, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the model with its scope, a description and a card; returns the report of the training."""
         arrays = self.reach.to_arrays("reach.") | ({} if self.fits is None else self.fits.to_arrays("fits."))
         known = {name: getattr(self, name) for name in ("scale", "shift", "threshold", "level")}
         known["scope"] = self.scope.record()
-        weights.save_model(path, question.name, arrays, {**about, **known}, features=question.names)
+        return publish(path, question.name, arrays, {**about, **known}, features=question.names)
 
     @classmethod
     def load(cls, question: ReachQuestion, path: Path | None = None) -> ReachModel:

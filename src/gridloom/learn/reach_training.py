@@ -24,11 +24,10 @@ from gridloom.learn import labels as store
 from gridloom.learn import weights
 from gridloom.learn.boosted import ForestSettings
 from gridloom.learn.calibration import calibrate, calibration_error, threshold
-from gridloom.learn.cards import write_card
 from gridloom.learn.labels import Labelled
 from gridloom.learn.predictors import Kind, Predictor, fit_linear, fit_trees, probabilities
 from gridloom.learn.reach import Reached, ReachModel, ReachQuestion, fit_questions, whole_questions
-from gridloom.learn.scope import TrainingScope
+from gridloom.learn.weights import TrainingScope
 from gridloom.run import Store
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
@@ -422,9 +421,7 @@ class ReachEstimation:
             "seed": work.seed,
             "cpu_seconds": round(time.process_time() - began, 1),
         }
-        model.save(path, self.question, about)
-        write_card(path, self.name, {**about, "scope": model.scope.record()})
-        return {"weights": str(path), "bytes": path.stat().st_size, **about}
+        return model.save(path, self.question, about)
 
     def evaluate(self, config: Any, work: WorkFolder) -> dict[str, Any]:
         """Return the figures of all learners on held-out families, and of the shipped or the given weights beside them.

@@ -8,11 +8,13 @@ from gridloom.archs import build
 from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.flow.partition.counting import CutCosts, demands
+from gridloom.flow.partition.search import PartPrice
 from gridloom.partition import BisectionConfig, bisections, split
 from gridloom.partition.width_estimate import bound_estimate, demand
 from gridloom.targets.rows.learned.random_graphs import draw
 
 ARCH = build("vpcma")
+PRICE = PartPrice(columns=ARCH.cols).of_copies
 CUTS = BisectionConfig(seeds=2, method="kl")
 
 
@@ -28,7 +30,7 @@ def by_graphs(dfg: Dfg, assignment: dict[str, int]) -> float:
 @pytest.mark.parametrize("family", range(0, 60, 3))
 def test_counts_are_those_of_the_parts(family: int) -> None:
     dfg = draw(family, 0)
-    costs = CutCosts(dfg=dfg, arch=ARCH)
+    costs = CutCosts(dfg=dfg, arch=ARCH, price=PRICE)
     for cut in bisections(dfg, CUTS):
         parts = split(dfg, cut.assignment)
         assert list(demands(dfg, cut.assignment)) == [demand(part.dfg, ARCH) for part in parts]
@@ -51,4 +53,4 @@ def test_a_value_with_an_output_of_its_own_is_stored_once_and_an_idle_input_stay
 def test_graphs_with_values_between_iterations_are_counted_by_their_parts() -> None:
     dfg = load_source("kernel:iir")
     cut = bisections(dfg, CUTS)[0]
-    assert CutCosts(dfg=dfg, arch=ARCH).of(cut.assignment) == by_graphs(dfg, dict(cut.assignment))
+    assert CutCosts(dfg=dfg, arch=ARCH, price=PRICE).of(cut.assignment) == by_graphs(dfg, dict(cut.assignment))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gridloom.archs import build
 from gridloom.archs.model import Arch
@@ -15,10 +17,10 @@ from gridloom.dfg.interpreter import interpret
 from gridloom.dfg.model import Dfg, DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.flow.partition.flow import PUBLISHED, PartitionRequest, partition
-from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
+from gridloom.flow.partition.mapping import PartMapper
 from gridloom.flow.partition.result import PartitionResult, tree_lines
 from gridloom.flow.partition.run import run_mapped_parts, whole_differences
-from gridloom.flow.partition.search import PartitionSearch
+from gridloom.flow.partition.search import PartitionSearch, PartPrice
 from gridloom.flow.partition.unroll_columns import side_by_side, width_of
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig
@@ -142,6 +144,9 @@ def test_bad_requests_are_named(bad: dict[str, object]) -> None:
 # -- the search by itself -------------------------------------------------------------------------------------------
 
 
+PRICE = PartPrice(columns=6)
+
+
 def searched(dfg: Dfg, arch: Arch, say: dict[int, int | None], patience: int = 0) -> PartitionSearch:
     """A search whose estimator goes by the number of ops alone."""
 
@@ -150,7 +155,7 @@ def searched(dfg: Dfg, arch: Arch, say: dict[int, int | None], patience: int = 0
         return WidthEstimate(width=say.get(ops, 1), bound=1, reason="")
 
     cuts = BisectionConfig(method="kl", seeds=3)
-    return PartitionSearch(dfg=dfg, arch=arch, estimate=estimate, cuts=cuts, patience=patience)
+    return PartitionSearch(dfg=dfg, arch=arch, estimate=estimate, cuts=cuts, price=PRICE, patience=patience)
 
 
 def test_it_splits_on_while_throughput_improves(small: Arch) -> None:
@@ -200,13 +205,42 @@ def test_copies_side_by_side_are_legal_and_share_their_constants(small: Arch) ->
 
 
 def test_columns_that_a_copy_may_take() -> None:
-    assert [room_for(width, 12) for width in range(1, 13)] == [1, 2, 3, 4, 6, 6, 12, 12, 12, 12, 12, 12]
-    assert [next_room(room, 12) for room in (1, 2, 3, 4, 6, 12)] == [2, 3, 4, 6, 12, None]
+    price = PartPrice(columns=12)
+    assert [price.room_for(width) for width in range(1, 13)] == [1, 2, 3, 4, 6, 6, 12, 12, 12, 12, 12, 12]
+    assert [price.next_room(room) for room in (1, 2, 3, 4, 6, 12)] == [2, 3, 4, 6, 12, None]
+
+
+@given(columns=st.integers(1, 20), iterations=st.none() | st.integers(1, 300), overhead=st.integers(0, 200))
+def test_a_room_is_the_largest_of_its_cost(columns: int, iterations: int | None, overhead: int) -> None:
+    price = PartPrice(columns=columns, iterations=iterations, overhead=overhead)
+    rooms = [price.room_for(1)]
+    while (further := price.next_room(rooms[-1])) is not None:
+        rooms.append(further)
+    assert rooms[-1] == columns
+    costs = [price.of_copies(columns // room) for room in rooms]
+    assert costs == sorted(set(costs))
+    for wide in range(1, columns + 1):
+        room = price.room_for(wide)
+        assert room >= wide
+        assert price.of_copies(columns // room) == price.of_copies(columns // wide)
+        assert room == price.room_below(price.of_copies(columns // wide) + 1e-9)
+
+
+def test_few_iterations_are_not_worth_a_second_configuration(small: Arch) -> None:
+    """By throughput two parts win; the fewer iterations, the more the second configuration costs."""
+    dfg = lanes(1, 8)
+    found = {}
+    for iterations in (None, 4096, 16):
+        search = replace(searched(dfg, small, {8: 4}), price=replace(PRICE, iterations=iterations, overhead=33))
+        root = search.root()
+        search.grow(root)
+        found[iterations] = len(search.leaves(root))
+    assert found == {None: 2, 4096: 2, 16: 1}
 
 
 def test_the_mapper_is_asked_once(small: Arch, monkeypatch: pytest.MonkeyPatch) -> None:
     dfg, ops = lanes(2, 3), frozenset({"all"})
-    mapper = PartMapper(arch=small, seed=0, tries=1)
+    mapper = PartMapper(arch=small, price=PRICE, seed=0, tries=1)
     asked: list[int] = []
     run = mapper.run
 
@@ -336,6 +370,7 @@ def test_kernighan_lin_goes_by_the_most_balanced_cut(small: Arch) -> None:
         arch=small,
         estimate=lambda part: bound_estimate(part, small),
         cuts=BisectionConfig(method="kl", seeds=4),
+        price=PRICE,
     )
     cut = search._cut(dfg)
     assert cut is not None

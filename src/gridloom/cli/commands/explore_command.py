@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridloom.cli.options import AsJson, GraphFolder, JobOptions, Named, Quiet
+from gridloom.cli.options import AsJson, GraphFolder, JobOptions, Named, Quiet, Weights
 from gridloom.cli.outputs import check_folder, check_writable, write_and_tell
 from gridloom.cli.progress import PATIENCE, note, shows_progress
 from gridloom.errors import OptionError
@@ -48,6 +48,7 @@ def explore(
         Path | None,
         typer.Option("--best", metavar="FILE", help="Write the best array by the first objective to this YAML file."),
     ] = None,
+    weights: Weights = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
@@ -68,6 +69,8 @@ def explore(
         check_folder(figures, "--figures")
         figures.mkdir(parents=True, exist_ok=True)
     asked = read_space(space)
+    if weights is not None:
+        asked = asked.model_copy(update={"weights": str(weights)})
     if asked.find != "points":
         executor, resume = jobs.executor, jobs.resume
         with jobs.open_store() as rows:

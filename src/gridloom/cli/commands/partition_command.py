@@ -67,8 +67,14 @@ class PartitionOptions:
         int, typer.Option("--tries", metavar="N", help="Mapping runs before a part is given up on a number of columns.")
     ] = 1
     iterations: Annotated[
-        int, typer.Option("--iterations", metavar="N", help="Iterations of the loop, for its execution time.")
-    ] = 1024
+        int | None,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            help="Iterations of the loop: minimise their execution time, in which every part is configured once; "
+            "default: maximise the throughput.",
+        ),
+    ] = None
     reconfiguration: Annotated[
         int | None,
         typer.Option("--reconfiguration", metavar="N", help="Cycles that it takes to load a configuration."),

@@ -6,7 +6,7 @@ cut costs more than finding the cut, and all that is asked of them is a few coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gridloom.archs.model import Arch
@@ -18,10 +18,12 @@ from gridloom.partition.width_estimate import Demand, WidthEstimate, bound_estim
 
 @dataclass(frozen=True, kw_only=True)
 class CutCosts:
-    """The costs of cuts of one graph: cycles per iteration, with the widths of counting as those of the parts."""
+    """The costs of cuts of one graph, with the widths of counting as those of the parts."""
 
     dfg: Dfg
     arch: Arch
+    #: The cost of a part of which so many copies are placed.
+    price: Callable[[int], float]
 
     def of(self, assignment: Mapping[str, int]) -> float:
         """Return what the parts of a cut cost. ``assignment`` gives each op side 0 or 1; both sides have ops.
@@ -35,10 +37,14 @@ class CutCosts:
             for need in demands(self.dfg, assignment):
                 bound = max(1, -(-need.ops // self.arch.rows), need.loads, need.stores)
                 fits = need.constants <= registers and bound <= columns
-                total += _cost(bound, columns, fits=fits)
+                total += self._cost(bound, fits=fits)
             return round(total, 9)
         guesses: list[WidthEstimate] = [bound_estimate(part.dfg, self.arch) for part in split(self.dfg, assignment)]
-        return round(sum(_cost(guess.bound, columns, fits=guess.width is not None) for guess in guesses), 9)
+        return round(sum(self._cost(guess.bound, fits=guess.width is not None) for guess in guesses), 9)
+
+    def _cost(self, bound: int, *, fits: bool) -> float:
+        columns = self.arch.cols
+        return self.price(columns // bound) if fits else (bound / columns + 1) * self.price(1)
 
     @property
     def _plain(self) -> bool:
@@ -49,10 +55,6 @@ class CutCosts:
             return False
         classes = frozenset.union(*(tile.classes for tile in self.arch.tiles))
         return all(self.dfg.required_classes(node.id) <= classes for node in self.dfg.nodes)
-
-
-def _cost(bound: int, columns: int, *, fits: bool) -> float:
-    return 1 / (columns // bound) if fits else bound / columns + 1
 
 
 def demands(dfg: Dfg, assignment: Mapping[str, int]) -> tuple[Demand, Demand]:

@@ -8,13 +8,12 @@
    what the unsplit graph gives.
 
 The flow follows Kojima et al. (mappability estimation for static CGRAs), with the mapper's answer taken back into the
-search. Throughput is the objective: a part that maps on w of W columns runs floor(W / w) iterations at a time, so that
-only widths at which another copy fits make a difference.
+search. A part that maps on w of W columns runs floor(W / w) iterations at a time, so that only widths at which another
+copy fits make a difference. Throughput is the objective, or the execution time of a given number of iterations.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping as MappingABC
 from contextlib import suppress
@@ -28,10 +27,10 @@ from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
 from gridloom.errors import MissingExtra, OptionError
 from gridloom.flow.inputs import ArchLike, prepare, read_arch
-from gridloom.flow.partition.mapping import PartMapper, next_room, room_for
+from gridloom.flow.partition.mapping import PartMapper
 from gridloom.flow.partition.result import MappedPart, PartitionResult
 from gridloom.flow.partition.run import confirm_parts
-from gridloom.flow.partition.search import Branch, PartitionSearch, Spent
+from gridloom.flow.partition.search import Branch, PartitionSearch, PartPrice, Spent
 from gridloom.flow.partition.unroll_columns import width_of
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.partition import BisectionConfig, bisections, split
@@ -58,6 +57,8 @@ _EAGER: Final = "eager"
 #: Searches on a number of columns that would pay, one after the other: the same whichever estimator is asked, so that
 #: one that leaves out no more than what is hopeless finds what counting alone finds.
 _SEARCHES: Final = ("fit", "push")
+#: Cycles of a part's pipeline that the price of a part has, before its mapping is known.
+_LATENCY: Final = 1
 METHODS: Final = ("auto", "kl", "multilevel")
 BACKENDS: Final = ("width", "genetic")
 #: The published system: DGCNN judges, Kernighan-Lin cuts, the genetic mapper maps each part once.
@@ -94,8 +95,8 @@ class PartitionRequest:
     patience: int = 1
     #: Mapping runs, with seeds of their own, before a part is given up on some columns.
     tries: int = 1
-    #: Iterations of the loop, for the execution time.
-    loop_iterations: int = 1024
+    #: Iterations of the loop, whose execution time is minimised; None: the throughput is maximised.
+    loop_iterations: int | None = None
     #: Cycles to load a configuration; None: one for each PE and each constant register.
     reconfiguration: int | None = None
     #: Iterations that the simulation compares.
@@ -110,8 +111,14 @@ class PartitionRequest:
                 raise OptionError(f"expected one of {expected}; found {found!r}", where=f"--{name}")
         least = {"seeds": 1, "patience": 0, "tries": 1, "loop_iterations": 1, "iterations": 1, "evaluations": 1}
         for name, at_least in least.items():
-            if getattr(self, name) < at_least:
-                raise OptionError(f"{name}: expected at least {at_least}, found {getattr(self, name)}")
+            if (found := getattr(self, name)) is not None and found < at_least:
+                raise OptionError(f"{name}: expected at least {at_least}, found {found}")
+
+    def reconfiguration_on(self, arch: Arch) -> int:
+        """Return the cycles to load a configuration of an array."""
+        if self.reconfiguration is not None:
+            return self.reconfiguration
+        return sum(tile.kind in ("pe", "const") for tile in arch.tiles)
 
 
 def partition(request: PartitionRequest) -> PartitionResult:
@@ -161,8 +168,14 @@ class _PartitionRun:
         request = self.request
         self.began = time.perf_counter()
         self.cpu = time.process_time()
+        self.price = PartPrice(
+            columns=self.arch.cols,
+            iterations=request.loop_iterations,
+            overhead=request.reconfiguration_on(self.arch) + _LATENCY,
+        )
         self.mapper = PartMapper(
             arch=self.arch,
+            price=self.price,
             seed=request.seed,
             tries=request.tries,
             backend=request.backend,
@@ -177,6 +190,7 @@ class _PartitionRun:
             arch=self.arch,
             estimate=self._estimate,
             cuts=self.cuts,
+            price=self.price,
             patience=request.patience,
         )
 
@@ -221,13 +235,13 @@ class _PartitionRun:
         columns = self.arch.cols
         # The published mapper minimises the width by itself and is asked once, for the whole array.
         alone = self.request.backend == "genetic"
-        room = columns if alone else room_for(leaf.width or columns, columns)
+        room = columns if alone else self.price.room_for(leaf.width or columns)
         search = _EAGER if not alone and self._promising(leaf, room) else _SEARCHES[0]
         if self.mapper.fits(leaf.ops, leaf.part.dfg, room, search):
             leaf.verdict, leaf.width = "mapped", width_of(self.mapper.best[leaf.ops])
             return False
         # What it needs is not known: the search goes on with the next number of copies, and may ask again.
-        leaf.width = next_room(room, columns)
+        leaf.width = self.price.next_room(room)
         leaf.verdict = "refused" if leaf.width is None else "estimated"
         return True
 
@@ -238,12 +252,8 @@ class _PartitionRun:
         what its parts cost now. It is tried there with each search in turn. True when one succeeded: the partition is
         then looked for again.
         """
-        columns = self.arch.cols
         for branch in _before(root, leaves):
-            now = sum(leaf.cost(columns) for leaf in leaves if leaf.ops <= branch.ops)
-            # One copy more than what the parts together amount to now is the least that pays; 1e-9 is for sums of
-            # fractions.
-            room = columns // (math.floor(1 / now + 1e-9) + 1)
+            room = self.price.room_below(sum(leaf.cost(self.price) for leaf in leaves if leaf.ops <= branch.ops) - 1e-9)
             asked = any(self.mapper.asked(branch.ops, search, room) for search in (_SEARCHES[-1], _EAGER))
             if asked or room < branch.expected.bound:
                 continue
@@ -262,9 +272,8 @@ class _PartitionRun:
         A short search that fails would be followed by a longer one then, since that pays; so the longer one is made at
         once. Where the parts cost the same, a failure of the short search is the end of it.
         """
-        if leaf.children is None or sum(child.cost(self.arch.cols) for child in leaf.children) <= leaf.cost(
-            self.arch.cols
-        ):
+        price = self.price
+        if leaf.children is None or sum(child.cost(price) for child in leaf.children) <= leaf.cost(price):
             return False
         probability = self._probability(leaf, columns)
         return probability is not None and probability >= HOPE

@@ -12,29 +12,10 @@ from typing import Any
 from gridloom import registry
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
+from gridloom.flow.partition.search import Ops, PartPrice
 from gridloom.flow.partition.unroll_columns import width_of
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.search.choice import config_type
-
-Ops = frozenset[str]
-
-
-def room_for(width: int, columns: int) -> int:
-    """Return the columns that each copy may take when as many copies are placed as of a part of that width.
-
-    >>> [room_for(width, 12) for width in (1, 4, 5, 7)]
-    [1, 4, 6, 12]
-    """
-    return columns // (columns // width)
-
-
-def next_room(room: int, columns: int) -> int | None:
-    """Return the fewest columns above ``room`` that go with a number of copies; None: there are no more.
-
-    >>> next_room(6, 12), next_room(12, 12)
-    (12, None)
-    """
-    return room_for(room + 1, columns) if room < columns else None
 
 
 @dataclass(kw_only=True)
@@ -46,6 +27,7 @@ class PartMapper:
     """
 
     arch: Arch
+    price: PartPrice
     seed: int
     #: Runs with seeds of their own before a number of columns is given up.
     tries: int
@@ -93,9 +75,9 @@ class PartMapper:
         # What does not map on the whole array maps on no part of it, and this is the easiest question.
         if not self.fits(ops, part, columns):
             return None
-        room: int | None = room_for(bound, columns)
+        room: int | None = self.price.room_for(bound)
         while room is not None and not self.fits(ops, part, room):
-            room = next_room(room, columns)
+            room = self.price.next_room(room)
         return width_of(self.best[ops])
 
     def _try(self, ops: Ops, part: Dfg, columns: int, search: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gridloom.archs.model import Arch
 from gridloom.dfg.model import Dfg
@@ -16,6 +16,10 @@ from gridloom.partition.width_estimate import demand
 
 if TYPE_CHECKING:
     from gridloom.flow.partition.flow import PartitionRequest
+
+
+#: The iterations that the execution time is for where the request names none.
+USUAL_ITERATIONS: Final = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,15 +99,18 @@ class PartitionResult:
         """Cycles of the loop: for each part its rounds, its latency and the loading of its configuration."""
         if not self.parts or self.failure:
             return None
-        count = self.request.loop_iterations
+        count = self.loop_iterations
         return sum(-(-count // part.unroll) + part.latency + self.reconfiguration for part in self.parts)
 
     @property
     def reconfiguration(self) -> int:
         """Cycles to load a configuration."""
-        if self.request.reconfiguration is not None:
-            return self.request.reconfiguration
-        return sum(tile.kind in ("pe", "const") for tile in self.arch.tiles)
+        return self.request.reconfiguration_on(self.arch)
+
+    @property
+    def loop_iterations(self) -> int:
+        """The iterations that the execution time is for."""
+        return self.request.loop_iterations or USUAL_ITERATIONS
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain JSON data."""
@@ -122,7 +129,8 @@ class PartitionResult:
             "throughput_model": _rounded(self.throughput_model),
             "throughput_real": _rounded(self.throughput_real),
             "execution": {
-                "iterations": self.request.loop_iterations,
+                "iterations": self.loop_iterations,
+                "minimised": self.request.loop_iterations is not None,
                 "reconfiguration": self.reconfiguration,
                 "cycles": self.execution_cycles,
             },

@@ -2,6 +2,7 @@
 
 A part is a set of ops of the whole graph. A part that maps on w of W columns is unrolled floor(W / w) times, and parts
 run one after the other, so that 1 / throughput is the sum of 1 / floor(W / w). What is not mappable costs without end.
+For a known number of iterations the cost is the execution time instead, in which every part has a price of its own.
 
 The search grows a binary tree. A branch is a set of ops, its children the two sides of its best bisection. Widths are
 those of the estimator until a mapper has spoken; then the tree is looked at again with the new widths. Branches are
@@ -26,6 +27,56 @@ from gridloom.partition.width_estimate import WidthEstimate
 
 Ops = frozenset[str]
 
+
+@dataclass(frozen=True, kw_only=True)
+class PartPrice:
+    """What a part costs: cycles per iteration, or the cycles of a number of iterations (equation 6 of the paper)."""
+
+    columns: int
+    #: None: so many that only the throughput counts.
+    iterations: int | None = None
+    #: Cycles that each part takes beside its iterations: its configuration and its latency.
+    overhead: int = 0
+
+    def of_copies(self, copies: int) -> float:
+        """Return the cost of a part of which so many copies are placed; infinite for none.
+
+        >>> [PartPrice(columns=12, iterations=64, overhead=113).of_copies(n) for n in (0, 1, 3)]
+        [inf, 177, 135]
+        """
+        if copies == 0:
+            return math.inf
+        return 1 / copies if self.iterations is None else -(-self.iterations // copies) + self.overhead
+
+    def room_for(self, width: int) -> int:
+        """Return the columns that each copy may take at the cost that a part of that width has.
+
+        >>> [PartPrice(columns=12).room_for(width) for width in (1, 4, 5, 7)]
+        [1, 4, 6, 12]
+        >>> [PartPrice(columns=12, iterations=4).room_for(width) for width in (1, 4)]
+        [3, 6]
+        """
+        cost = self.of_copies(self.columns // width)
+        return self.room_below(cost + 1e-9)
+
+    def next_room(self, room: int) -> int | None:
+        """Return the fewest columns above ``room`` that go with another cost; None: there are no more.
+
+        >>> PartPrice(columns=12).next_room(6), PartPrice(columns=12).next_room(12)
+        (12, None)
+        """
+        return self.room_for(room + 1) if room < self.columns else None
+
+    def room_below(self, cost: float) -> int:
+        """Return the most columns on which a part costs less than that; 0: none do.
+
+        >>> PartPrice(columns=12).room_below(0.5), PartPrice(columns=12, iterations=9).room_below(1)
+        (4, 0)
+        """
+        # Sums of a few fractions: a difference of the last digit is none.
+        return next((self.columns // n for n in range(1, self.columns + 1) if self.of_copies(n) < cost - 1e-12), 0)
+
+
 #: How unequal the parts of a cut may be: where few values cross is not always in the middle.
 TOLERANCES: Final = (0.1, 0.6)
 Verdict = Literal["estimated", "mapped", "refused"]
@@ -49,10 +100,9 @@ class Branch:
         """Return how many copies fit side by side; 0 when the graph is not mappable."""
         return 0 if self.width is None else columns // self.width
 
-    def cost(self, columns: int) -> float:
-        """Return the cycles per iteration; infinite when the graph is not mappable."""
-        copies = self.unroll(columns)
-        return 1 / copies if copies else math.inf
+    def cost(self, price: PartPrice) -> float:
+        """Return what the graph costs as a part; infinite when it is not mappable."""
+        return price.of_copies(self.unroll(price.columns))
 
 
 @dataclass(kw_only=True)
@@ -77,6 +127,7 @@ class PartitionSearch:
     arch: Arch
     estimate: Callable[[Dfg], WidthEstimate]
     cuts: BisectionConfig
+    price: PartPrice
     #: Splits in a row that may fail to improve the throughput before a branch is given up.
     patience: int = 1
     spent: Spent = field(default_factory=Spent)
@@ -127,18 +178,18 @@ class PartitionSearch:
         A branch that is not mappable is always split. Otherwise a split that does not improve the throughput at once is
         followed as far as ``patience`` allows, since the next one may.
         """
-        columns = self.arch.cols
+        price = self.price
         patience = self.patience if patience is None else patience
-        cost = branch.cost(columns)
+        cost = branch.cost(price)
         # Two parts cost two whole rows of copies at the least.
-        if cost <= 2 / columns or len(branch.ops) < 2:
+        if cost <= 2 * price.of_copies(price.columns) or len(branch.ops) < 2:
             return cost
         if branch.children is None:
             branch.children = self._children(branch)
         if branch.children is None:
             return cost
         first, second = branch.children
-        better = first.cost(columns) + second.cost(columns) < cost
+        better = first.cost(price) + second.cost(price) < cost
         if not better and patience == 0 and cost < math.inf:
             return cost
         left = patience if better or cost == math.inf else patience - 1
@@ -146,19 +197,19 @@ class PartitionSearch:
 
     def leaves(self, branch: Branch, patience: int | None = None) -> list[Branch]:
         """Return the parts of the best partition in the order they run."""
-        columns = self.arch.cols
+        price = self.price
         patience = self.patience if patience is None else patience
         if branch.children is None:
             return [branch]
-        cost = branch.cost(columns)
+        cost = branch.cost(price)
         first, second = branch.children
-        better = first.cost(columns) + second.cost(columns) < cost
+        better = first.cost(price) + second.cost(price) < cost
         left = patience if better or cost == math.inf else patience - 1
         if left < 0:
             return [branch]
         below = [*self.leaves(first, left), *self.leaves(second, left)]
         # Sums of a few fractions: a difference of the last digit is none.
-        return below if sum(leaf.cost(columns) for leaf in below) < cost - 1e-9 else [branch]
+        return below if sum(leaf.cost(price) for leaf in below) < cost - 1e-9 else [branch]
 
     def _children(self, branch: Branch) -> tuple[Branch, Branch] | None:
         """Return the two branches that a branch is cut into; None where it cannot be cut."""
@@ -181,5 +232,5 @@ class PartitionSearch:
             cuts = [cut for share in TOLERANCES for cut in bisections(dfg, replace(self.cuts, tolerance=share))]
         except DfgError:
             return None
-        costs = CutCosts(dfg=dfg, arch=self.arch)
+        costs = CutCosts(dfg=dfg, arch=self.arch, price=self.price.of_copies)
         return min(cuts, key=lambda cut: (costs.of(cut.assignment), cut.transfers, abs(cut.sizes[0] - cut.sizes[1])))

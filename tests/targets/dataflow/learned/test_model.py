@@ -10,12 +10,12 @@ import pytest
 from gridloom import registry
 from gridloom.errors import OptionError
 from gridloom.learn import weights
-from gridloom.learn.boosted import Forest, to_arrays
+from gridloom.learn.boosted import Forest
 from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.costs.load import Guide
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.features import EDGE_FEATURES, POOLED
-from gridloom.targets.dataflow.learned.inference import PREFIX, LearnedCostModel, inputs
+from gridloom.targets.dataflow.learned.inference import COLUMNS, PREFIX, LearnedCostModel, inputs
 from gridloom.targets.dataflow.learned.trees import pool_features
 from gridloom.targets.dataflow.mappers.place_kernel import seed_generator
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
@@ -47,7 +47,8 @@ def stump(tmp_path: Path, low: float, high: float, dead: float = 0.0) -> Path:
         value=np.array([[0, low, high]], dtype=np.float32), start=0.0, depth=1,
     )  # fmt: skip
     path = tmp_path / "stump.npz"
-    weights.save(path, to_arrays(forest, PREFIX), {"columns": len(POOLED), "dead": dead})
+    about = {"dead": dead, "scope": {}}
+    weights.save_model(path, "cost-model", forest.to_arrays(PREFIX), about, features=COLUMNS)
     return path
 
 
@@ -107,10 +108,10 @@ def test_small_corrections_are_none(tmp_path: Path, pipeline: data.Pipeline, dea
 
 def test_weights_of_another_model_are_refused(tmp_path: Path):
     weights.save(tmp_path / "network.npz", Regressor("sharing", width=16).state_dict(), {"layers": 2})
-    with pytest.raises(OptionError, match=f"expected trees over {len(POOLED)} columns, found no trees"):
+    with pytest.raises(OptionError, match="these are weights of None, expected 'cost-model'"):
         LearnedCostModel(tmp_path / "network.npz")
-    weights.save(tmp_path / "other.npz", {}, {"columns": 7})
-    with pytest.raises(OptionError, match=f"expected trees over {len(POOLED)} columns, found trees over 7"):
+    weights.save_model(tmp_path / "other.npz", "cost-model", {}, {}, features=["speed"])
+    with pytest.raises(OptionError, match="these weights are for other features; make new ones with"):
         LearnedCostModel(tmp_path / "other.npz")
 
 
@@ -212,7 +213,8 @@ def test_data_set_goes_on_where_it_was_and_training_learns_from_it(tmp_path: Pat
     report = model.MODEL.train(config, work)
     assert report["decisions"] == 128
     assert report["cross_validation"]["spearman"] > 0.5
-    judged = model.judge_models(LearnedCostModel(tmp_path / "cost-model.npz"), data.load(tmp_path, "present"))
+    samples = data.load(tmp_path / data.STORE_NAME, "present")
+    judged = model.judge_models(LearnedCostModel(tmp_path / "cost-model.npz"), samples)
     assert judged["learned"]["relative_error"] < judged["heuristic"]["relative_error"]
 
 

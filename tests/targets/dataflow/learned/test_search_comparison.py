@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridloom import registry
+from gridloom.learn.labels import array_of
 from gridloom.run.work import WorkFolder
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned import search_comparison as searches
@@ -19,7 +20,7 @@ def test_parts_of_a_network_cover_all_its_sections():
     # Searched is the training step, whose backward pass has sections of its own: 3 layers have 48 sections instead of
     # 15. The 64 rows of a sample pass each of them, one row a block.
     network = registry.load("networks", "bert_large").build(layers=3, rows=64, training=True)
-    lowered = lower(network, data.array())
+    lowered = lower(network, array_of(data.ARRAY))
     listed = searches.parts(("bert_large", {"layers": 3, "rows": 64}))
     assert sum(part.blocks for part in listed) == sum(section.blocks for section in lowered.sections)
     assert all(section.blocks == 64 for section in lowered.sections)

@@ -17,7 +17,7 @@ from gridloom.learn.boosted import Forest
 from gridloom.learn.labels import Labelled, array_of
 from gridloom.learn.predictors import Predictor
 from gridloom.learn.reach import ReachModel
-from gridloom.learn.scope import TrainingScope
+from gridloom.learn.weights import TrainingScope
 from gridloom.mapping.mii import mii
 from gridloom.run.work import WorkFolder
 from gridloom.targets.modulo.ii_estimate import BoundIi, IiEstimate, bound_ii

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,9 +20,12 @@ from gridloom.targets.rows.mappers.search import (
     BEFORE_PUSH,
     EAGER,
     FIT,
+    HOPEFUL,
     NARROW,
+    NEVER,
     PUSH,
     PUSH_TURNS,
+    TEMPERATURES,
     Heat,
     Narrowest,
     Rung,
@@ -56,6 +60,34 @@ def test_a_last_look_only_ever_narrows(seed: int, ops: int) -> None:
     assert least <= twice.width <= once.width
     # Only what is not yet proved narrowest is looked at again.
     assert (twice.moves > once.moves) == (once.width > least)
+
+
+def test_a_start_ends_at_the_first_temperature_at_which_it_has_no_hope() -> None:
+    arch = build("vpcma:4x6")
+    starts = Starts(flatten(sums(1, 16, 4, 3), arch), arch)
+    seen: list[list[int]] = []
+    starts.watch = lambda moves, least: seen.append(least.tolist())
+    go, moves = np.zeros(1, dtype=np.uint8), starts.moves(0.25)
+    whole = starts.start(4, 3, moves, None, go, go)
+    assert whole is not None
+    assert not whole.legal
+    assert whole.moves == TEMPERATURES * moves
+    (least,) = seen
+    assert least == sorted(least, reverse=True)
+    assert least[-1] == whole.conflicts
+    # With one conflict less than it has after ten temperatures it ends there, and what it did before is the same.
+    starts.most = np.where(np.arange(TEMPERATURES) < 10, NEVER, least[10] - 1).astype(np.int32)
+    ended = starts.start(4, 3, moves, None, go, go)
+    assert ended is not None
+    assert ended.moves == 11 * moves
+    assert ended.conflicts == least[10]
+    assert seen[1][:11] == least[:11]
+
+
+def test_limits_fall_and_never_end_a_start_that_is_one_conflict_short() -> None:
+    assert len(HOPEFUL) == TEMPERATURES
+    assert HOPEFUL.tolist() == sorted(HOPEFUL.tolist(), reverse=True)
+    assert HOPEFUL.min() == 1
 
 
 def test_what_the_first_look_leaves_wide_the_last_one_narrows() -> None:

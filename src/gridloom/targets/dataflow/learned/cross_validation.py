@@ -14,6 +14,7 @@ from gridloom.targets.dataflow.costs.load import Floats
 from gridloom.targets.dataflow.learned import data
 from gridloom.targets.dataflow.learned.samples import GraphSamples, by_graph, figures, fold_of
 from gridloom.targets.dataflow.learned.tree_training import grow
+from gridloom.targets.dataflow.learned.trees import PooledTrees
 
 if TYPE_CHECKING:
     from gridloom.targets.dataflow.learned.model import CostModelConfig
@@ -45,6 +46,7 @@ def cross_validate(
     work: WorkFolder,
     variant: Any = "trees",
     without: Any = "nothing",
+    start: PooledTrees | None = None,
 ) -> dict[str, Any]:
     """Return figures over all graphs, each predicted by a model that was not trained on it.
 
@@ -54,7 +56,7 @@ def cross_validate(
     predicted: list[Any] = [None] * len(groups)
     for fold in range(size.folds):
         seen = [group for group, mine in zip(groups, folds) if mine != fold]
-        predict = _trained(seen, size, work, variant, without, work.seed + fold)
+        predict = _trained(seen, size, work, variant, without, work.seed + fold, start)
         for k, group in enumerate(groups):
             if folds[k] == fold:
                 predicted[k] = predict(group)
@@ -63,11 +65,12 @@ def cross_validate(
 
 
 def _trained(
-    groups: list[GraphSamples], size: CostModelConfig, work: WorkFolder, variant: Any, without: Any, seed: int
-) -> Callable[[GraphSamples], Floats]:
+    groups: list[GraphSamples], size: CostModelConfig, work: WorkFolder, variant: Any, without: Any, seed: int,
+    start: PooledTrees | None = None,
+) -> Callable[[GraphSamples], Floats]:  # fmt: skip
     """What a model that was trained on graphs predicts for another one."""
     if variant == "trees":
-        trees, _ = grow(groups, without=without, seed=seed)
+        trees, _ = grow(groups, without=without, seed=seed, start=start)
         return lambda group: trees.predicted(group.pooled)
     from gridloom.targets.dataflow.learned import training
 
@@ -126,4 +129,4 @@ def _tests(era: data.Era, work: WorkFolder) -> list[GraphSamples]:
     listed = data.held_out_graphs()
     decisions = data.CHAINS * len(listed)
     data.make(work, era=era, decisions=decisions, listed=listed)
-    return by_graph(data.load(work.folder, era, listed, decisions))
+    return by_graph(data.load(data.store_path(work), era, listed, decisions))

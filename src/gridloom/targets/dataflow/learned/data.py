@@ -5,7 +5,8 @@ moves at random temperatures, guided by a rule that is drawn too; random exchang
 measures the placements they end with. A row holds places and labels; routes follow from places. All graphs are training
 steps: the backward pass is in them. Jobs run through executor and store: a killed run continues where it was.
 
-An *era* is a state of the tool chain: ``present``, and others that differ in one thing (`ERAS`).
+An *era* is a state of the tool chain: ``present``, others that differ in one thing (`ERAS`), or the text of the user's
+array. Graphs of the user are in the parameters of their jobs (family ``own``).
 
 Labels are deterministic: a job's random numbers come from its seed and a hash of its graph, and annealing is counted in
 moves. Random guides and random exchanges spread the qualities, because a model that has only
@@ -19,18 +20,20 @@ weights.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
 from gridloom import registry
-from gridloom.archs import build
-from gridloom.archs.model import Arch
+from gridloom.dfg import json_format
+from gridloom.errors import GridloomError
+from gridloom.learn.labels import array_of
 from gridloom.run import ExecutorSpec, Job, Store, ask, canonical_json, run_stored
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
@@ -44,9 +47,12 @@ from gridloom.targets.dataflow.lowering.stages import Merge
 from gridloom.targets.dataflow.machine.measure import Meter
 from gridloom.targets.dataflow.mappers.route import route
 from gridloom.targets.dataflow.mappers.search import AnnealingChains, DataflowConfig
-from gridloom.targets.dataflow.program.model import UnitGraph
+from gridloom.targets.dataflow.program import model as program
 
-Era = Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"]
+#: ``present``, another name of `ERAS`, or the text of an array.
+Era = str
+#: A graph: its family, and the parameters that it is built with, or the graph itself (``dfg``, JSON text).
+Listed = tuple[str, dict[str, Any]]
 
 #: Version of generator and row. After a change of it, rows stored before no longer count.
 VERSION: Final = "6"
@@ -85,6 +91,9 @@ ERAS: Final[dict[Era, Stack]] = {
 #: The networks; their positions go into the seeds. The model is trained on the first four only.
 FAMILIES: Final = ("gemm", "mlp", "ffn", "mha", "bert_large", "gpt2_xl")
 
+#: The family of the user's graphs.
+OWN: Final = "own"
+
 #: How many decisions a job makes.
 CHAINS: Final = 16
 
@@ -113,9 +122,9 @@ _MHA: Final = (
 )  # fmt: skip
 
 
-def graphs() -> list[tuple[str, dict[str, int]]]:
+def graphs() -> list[Listed]:
     """Return family and parameters of every graph of the data set."""
-    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
+    listed: list[Listed] = [("gemm", {"inner": a, "columns": b}) for a, b in _GEMM]
     for width, layers, hidden in _MLP:
         listed.append(("mlp", {"width": width, "layers": layers, **({"hidden": hidden} if hidden else {})}))
     for width, hidden, section in _FFN:
@@ -126,50 +135,56 @@ def graphs() -> list[tuple[str, dict[str, int]]]:
     return listed
 
 
-def held_out_graphs() -> list[tuple[str, dict[str, int]]]:
+def held_out_graphs() -> list[Listed]:
     """Return graphs of the same families in other sizes, which no training sees."""
-    listed: list[tuple[str, dict[str, int]]] = [("gemm", {"inner": 640, "columns": 320})]
+    listed: list[Listed] = [("gemm", {"inner": 640, "columns": 320})]
     listed += [("gemm", {"inner": 320, "columns": 640}), ("mlp", {"width": 320, "layers": 3})]
     listed += [("mlp", {"width": 192, "layers": 5}), ("ffn", {"width": 224, "hidden": 896})]
     listed += [("ffn", {"width": 144, "hidden": 576}), ("mha", {"width": 320, "heads": 4, "rows": 64})]
     return [*listed, ("mha", {"width": 192, "heads": 6, "rows": 96})]
 
 
-def large_graphs() -> list[tuple[str, dict[str, int]]]:
+def large_graphs() -> list[Listed]:
     """Return sections of one block of each of two large networks, one of each size, which no training sees either."""
     bert = [("bert_large", {"layers": 1, "section": k}) for k in (0, 1, 2, 3, 5)]
     return [*bert, *(("gpt2_xl", {"layers": 1, "section": k}) for k in (0, 2, 3, 4, 6))]
 
 
-@lru_cache(maxsize=4)
-def array(text: str = ARRAY) -> Arch:
-    """Return the array of the data set, built once per process."""
-    return build(text)
+def stack_of(era: Era) -> Stack:
+    """Return the tool chain of an era.
+
+    >>> stack_of("rdu:8x8,lanes=64").arch
+    'rdu:8x8,lanes=64'
+    """
+    return ERAS[era] if era in ERAS else Stack(arch=era)
 
 
 @lru_cache(maxsize=256)
-def unit_graph(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> UnitGraph:
+def unit_graph(family: str, parameters: tuple[tuple[str, Any], ...], era: Era) -> program.UnitGraph:
     """Return the unit graph of a section of a network's training step: the first of those that differ, or ``section``.
 
     Cached, since many jobs of one worker are on the same graph.
     """
     settings = dict(parameters)
+    if "dfg" in settings:
+        return program.unit_graph(json_format.from_dict(json.loads(settings["dfg"]), family))
     section = settings.pop("section", 0)
     network = registry.load("networks", family).build(**settings, training=True)
-    stack = ERAS[era]
-    groups = alike(lower(network, array(stack.arch), fill=stack.fill, merge=stack.merge).sections)
-    return groups[section % len(groups)][0].dfg
+    stack = stack_of(era)
+    groups = alike(lower(network, array_of(stack.arch), fill=stack.fill, merge=stack.merge).sections)
+    found: program.UnitGraph = groups[section % len(groups)][0].dfg
+    return found
 
 
 @lru_cache(maxsize=256)
-def graph_pipeline(family: str, parameters: tuple[tuple[str, int], ...], era: Era) -> Pipeline:
+def graph_pipeline(family: str, parameters: tuple[tuple[str, Any], ...], era: Era) -> Pipeline:
     """Return the pipeline of a section of a network."""
-    return build_pipeline(unit_graph(family, parameters, era), array(ERAS[era].arch))
+    return build_pipeline(unit_graph(family, parameters, era), array_of(stack_of(era).arch))
 
 
 def route_places(pipeline: Pipeline, places: Ints, era: Era) -> Decisions:
     """Return decisions from places, as the tool chain of an era routes them."""
-    return route(pipeline, places, aware=ERAS[era].aware)
+    return route(pipeline, places, aware=stack_of(era).aware)
 
 
 def measure_decisions(pipeline: Pipeline, decisions: Decisions, era: Era) -> Floats:
@@ -178,7 +193,7 @@ def measure_decisions(pipeline: Pipeline, decisions: Decisions, era: Era) -> Flo
     Costs one simulation per decision.
     """
     meter = Meter(pipeline.dfg, pipeline.arch)
-    fair = ERAS[era].fair
+    fair = stack_of(era).fair
     return np.array([meter.measure(*decisions.routes(k), fair=fair).efficiency for k in range(len(decisions))])
 
 
@@ -196,7 +211,7 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
     config = DataflowConfig(
         cost="heuristic", chains=CHAINS, start="short" if short else "random",
         hot=hot, cold=min(hot, float(10 ** random.uniform(-4, -1.5))), aimed=float(random.random()),
-        wire=float(10 ** random.uniform(-4, -1.5)), aware=ERAS[era].aware,
+        wire=float(10 ** random.uniform(-4, -1.5)), aware=stack_of(era).aware,
     )  # fmt: skip
     search = AnnealingChains(pipeline, config, int(random.integers(1 << 31)))
     search.model = random_guide(random)
@@ -208,7 +223,7 @@ def sample(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"places": search.places.tolist(), "labels": [round(float(label), 6) for label in labels]}
 
 
-def _stream(family: str, graph: dict[str, int]) -> int:
+def _stream(family: str, graph: dict[str, Any]) -> int:
     """Return the number of a graph's own stream of random numbers, which no other graph has."""
     return int.from_bytes(hashlib.sha256(canonical_json([family, graph]).encode()).digest()[:8], "big")
 
@@ -225,30 +240,45 @@ def _shake(search: AnnealingChains, random: np.random.Generator) -> None:
                 search.exchange(chain, unit, tile)
 
 
-def jobs(
-    era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
-) -> Iterator[Job[dict[str, Any]]]:
+def own_graphs(era: Era, own: Sequence[tuple[str, Any]]) -> list[Listed]:
+    """Return the user's graphs, by name, and those of the data set that the array of an era takes."""
+
+    def fits(family: str, parameters: dict[str, Any]) -> bool:
+        try:
+            return graph_pipeline(family, tuple(sorted(parameters.items())), era).flows > 0
+        except GridloomError:
+            return False
+
+    mine = [(OWN, {"name": name, "dfg": canonical_json(json_format.to_dict(dfg))}) for name, dfg in own]
+    return [*mine, *(pair for pair in graphs() if fits(*pair))]
+
+
+def jobs(era: Era, decisions: int, listed: list[Listed] | None = None) -> Iterator[Job[dict[str, Any]]]:
     """Yield jobs for at least so many decisions, all graphs in turn; the first ones are of all families."""
     for family, graph, seed in _turns(graphs() if listed is None else listed, decisions):
         yield ask(QUESTION, {"family": family, "graph": graph, "era": era, "seed": seed}, version=VERSION)
 
 
-def _turns(listed: list[tuple[str, dict[str, int]]], decisions: int) -> list[tuple[str, dict[str, int], int]]:
+def _turns(listed: list[Listed], decisions: int) -> list[tuple[str, dict[str, Any], int]]:
     """Family, graph and seed of the jobs that so many decisions take."""
     sizes = Counter(family for family, _ in listed)
     seen: Counter[str] = Counter()
     place = []
     for family, _ in listed:
         seen[family] += 1
-        place.append((seen[family] - 0.5) / sizes[family])
+        # The user's graphs come first, so that a short run has them.
+        place.append(0.0 if family == OWN else (seen[family] - 0.5) / sizes[family])
     order = sorted(range(len(listed)), key=lambda k: place[k])
     count = -(-decisions // CHAINS)
     return [(*listed[order[k % len(listed)]], k // len(listed)) for k in range(count)]
 
 
-def make(
-    work: WorkFolder, *, era: Era, decisions: int, listed: list[tuple[str, dict[str, int]]] | None = None
-) -> dict[str, Any]:
+def store_path(work: WorkFolder) -> Path:
+    """Return the file of the data set."""
+    return work.labels or work.folder / STORE_NAME
+
+
+def make(work: WorkFolder, *, era: Era, decisions: int, listed: list[Listed] | None = None) -> dict[str, Any]:
     """Compute what is missing of the data set, and return counts."""
     work.folder.mkdir(parents=True, exist_ok=True)
     total = sum(1 for _ in jobs(era, decisions, listed))
@@ -262,7 +292,7 @@ def make(
                 return
             yield job
 
-    with Store(work.folder / STORE_NAME) as store:
+    with Store(store_path(work)) as store:
         run = run_stored(sample, until_over(), store, executor=ExecutorSpec.parse(jobs=work.jobs or 1), progress=told)
     return {"era": era, "computed": run.computed, "skipped": run.skipped, "failed": run.failed, "seconds": run.seconds}
 
@@ -276,25 +306,27 @@ class DecisionSample:
     """
 
     family: str
-    graph: tuple[tuple[str, int], ...]
+    graph: tuple[tuple[str, Any], ...]
     era: Era
     places: Ints
     labels: Floats
 
 
 def load(
-    folder: Path, era: Era, listed: list[tuple[str, dict[str, int]]] | None = None, decisions: int | None = None
+    path: Path, era: Era, listed: list[Listed] | None = None, decisions: int | None = None
 ) -> list[DecisionSample]:
-    """Return the stored samples of some graphs (default: those of the training set) by seed, family and graph.
+    """Return the stored samples of some graphs by seed, family and graph.
 
-    With ``decisions`` they are those of the jobs that so many decisions take.
+    By default they are those of the training set, and for a user's array all but those held out. With ``decisions``
+    they are those of the jobs that so many decisions take.
     """
+    spared = [*held_out_graphs(), *large_graphs()] if listed is None and era not in ERAS else []
     listed = graphs() if listed is None else listed
-    wanted = {(family, tuple(sorted(graph.items()))) for family, graph in listed}
+    wanted, held = ({(family, tuple(sorted(graph.items()))) for family, graph in some} for some in (listed, spared))
     asked_for = None if decisions is None else {
         (family, tuple(sorted(graph.items())), seed) for family, graph, seed in _turns(listed, decisions)
     }  # fmt: skip
-    with Store(folder / STORE_NAME, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         rows: list[tuple[Any, Any]] = [
             (row.asked["parameters"], row.value) for row in store.rows() if _answers(row.asked, row.status)
         ]
@@ -310,7 +342,8 @@ def load(
             ),
         )
         for asked, value in rows
-        if asked["era"] == era and (asked["family"], tuple(sorted(asked["graph"].items()))) in wanted
+        if asked["era"] == era
+        and ((key := (asked["family"], tuple(sorted(asked["graph"].items())))) in wanted or (held and key not in held))
     ]
     if asked_for is not None:
         samples = [(seed, item) for seed, item in samples if (item.family, item.graph, seed) in asked_for]

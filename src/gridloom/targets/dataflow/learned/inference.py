@@ -11,10 +11,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from gridloom.archs.model import Arch
 from gridloom.archs.spec import parameters
-from gridloom.errors import OptionError
 from gridloom.learn import weights
 from gridloom.learn.boosted import forest_of_arrays
+from gridloom.learn.weights import TrainingScope
 from gridloom.targets.dataflow.costs.load import Decisions, Floats, Ints, Pipeline
 from gridloom.targets.dataflow.costs.queueing import Queueing
 from gridloom.targets.dataflow.families.rdu import RduParameters
@@ -31,8 +32,10 @@ _TRAINED_WITH: Final = (
     "fifo", "packet", "switch_buffer", "channels", "memory_ports", "dram_channels", "dram_cycles", "dram_latency",
     "block_rows",
 )  # fmt: skip
-#: The largest array that its predictions were measured on.
-_LARGEST: Final = (32, 16)
+#: The columns of the trees, as files of weights name them.
+COLUMNS: Final = tuple(f"{pool} {name}" for pool, name in POOLED)
+#: The numbers of an array of which less is never outside of the training.
+DOWNWARDS: Final = ("units along the longer side", "units along the shorter side")
 
 
 class Inputs(NamedTuple):
@@ -82,20 +85,13 @@ def full_speed(pipeline: Pipeline, decisions: Decisions, fixed: tuple[Ints, Ints
 class LearnedCostModel:
     """The cost model `learned`: `queueing`, corrected by boosted trees.
 
-    It is not made for several threads at once. OptionError for a file without such trees.
+    It is not made for several threads at once. OptionError for a file of other weights.
     """
 
     name = "learned"
 
     def __init__(self, path: Path | None = None) -> None:
-        arrays, self.about = weights.load(weights.weights_path(NAME) if path is None else path)
-        seen = self.about.get("columns")
-        if seen != len(POOLED) or f"{PREFIX}value" not in arrays:
-            found = "no trees" if seen is None else f"trees over {seen}"
-            raise OptionError(
-                f"the weights are those of another model: expected trees over {len(POOLED)} columns, found {found}; "
-                "`gridloom train cost-model` makes new ones"
-            )
+        arrays, self.about = weights.load_model(path, NAME, features=COLUMNS)
         self.trees = PooledTrees(forest=forest_of_arrays(arrays, PREFIX), dead=float(self.about["dead"]))
         self.formula = Queueing()
 
@@ -103,7 +99,7 @@ class LearnedCostModel:
     def of(cls, trees: PooledTrees) -> LearnedCostModel:
         """Return the cost model of trees that were just grown, on whatever machine they were grown for."""
         model = cls.__new__(cls)
-        model.about, model.trees, model.formula = {"machine": MACHINE}, trees, Queueing()
+        model.about, model.trees, model.formula = {"machine": MACHINE, "scope": {}}, trees, Queueing()
         return model
 
     def efficiency(self, pipeline: Pipeline, decisions: Decisions) -> Floats:
@@ -122,26 +118,26 @@ class LearnedCostModel:
     def outside(self, pipeline: Pipeline) -> str | None:
         """Return why a pipeline lies outside what the trees were grown on; None where it does not.
 
-        Weights say for which machine they were trained. All training was on ``rdu:16x8``: the buffers, links and speeds
-        of that array's units. What decides on other arrays is not in the weights. Arrays of up to 32 x 16 units, on
-        which nothing was trained, were measured.
+        Weights say for which machine and arrays they were trained: buffers, links and speeds of the units. The shipped
+        ones were trained on ``rdu:16x8`` and measured on up to 32 x 16 units.
         """
-        p, known = parameters(RduParameters, pipeline.arch.spec), RduParameters(rows=16, cols=8)
         if self.about.get("machine", 1) != MACHINE:
-            return "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
-        for key in _TRAINED_WITH:
-            if getattr(p, key) != getattr(known, key):
-                return f"it was trained with {key}={getattr(known, key)}, and the array has {getattr(p, key)}"
-        if max(p.rows, p.cols) > _LARGEST[0] or min(p.rows, p.cols) > _LARGEST[1]:
-            return f"it was tried on {_LARGEST[0]} x {_LARGEST[1]} units at most, and the array has {p.rows} x {p.cols}"
-        return None
+            return "the weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
+        return TrainingScope.of_record(self.about["scope"]).outside(array_numbers(pipeline.arch)) or None
 
     def predicted(self, seen: Inputs) -> Floats:
         """Return the efficiency of decisions with these features, at most 1."""
         return self.trees.predicted(pool_features(*seen))
 
 
+def array_numbers(arch: Arch) -> dict[str, float]:
+    """Return the numbers of an array by which weights know what they were trained for."""
+    p = parameters(RduParameters, arch.spec)
+    sides = dict(zip(DOWNWARDS, (float(max(p.rows, p.cols)), float(min(p.rows, p.cols))), strict=True))
+    return sides | {key.replace("_", " "): float(getattr(p, key)) for key in _TRAINED_WITH}
+
+
 @cache
-def learned_cost() -> LearnedCostModel:
-    """Return the cost model with the shipped weights, loaded once."""
-    return LearnedCostModel()
+def learned_cost(path: str | None = None) -> LearnedCostModel:
+    """Return the cost model with the shipped weights, or with those of a file, loaded once."""
+    return LearnedCostModel(None if path is None else Path(path))

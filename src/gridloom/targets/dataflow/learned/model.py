@@ -16,12 +16,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gridloom.errors import OptionError
-from gridloom.learn import weights
+from gridloom.learn.cards import publish
+from gridloom.learn.labels import array_of
+from gridloom.learn.weights import TrainingScope
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.dataflow.learned import data
-from gridloom.targets.dataflow.learned.features import POOLED
-from gridloom.targets.dataflow.learned.inference import MACHINE, NAME, PREFIX, LearnedCostModel
+from gridloom.targets.dataflow.learned.inference import (
+    COLUMNS,
+    DOWNWARDS,
+    MACHINE,
+    NAME,
+    PREFIX,
+    LearnedCostModel,
+    array_numbers,
+    learned_cost,
+)
 from gridloom.targets.dataflow.learned.samples import by_graph, figures
 
 
@@ -35,10 +45,11 @@ class CostModelConfig:
     read_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "evaluate": frozenset({"report", "seconds", "seeds", "subjects", "array", "start", "costs"}),
     }
-    #: How many decisions (placements with routes) the data set has.
+    #: How many decisions (placements with routes) the data set has, and that of the user's array (``--arch``).
     decisions: int = 6080
+    own: int = 1824
     #: The state of the tool chain that the data comes from (`data.ERAS`).
-    era: data.Era = "present"
+    era: Literal["present", "lowering", "merging", "packet", "router", "array", "arbiter"] = "present"
     #: For the networks of the tables: passes over the data set.
     epochs: int = 6
     #: For the networks: values per node and per edge, and layers.
@@ -61,7 +72,7 @@ class CostModelConfig:
     costs: str = ""
 
     def __post_init__(self) -> None:
-        at_least = {"decisions": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
+        at_least = {"decisions": 1, "own": 1, "epochs": 1, "width": 1, "layers": 1, "seeds": 1, "folds": 2}
         check_settings(self, at_least=at_least)
 
 
@@ -72,9 +83,14 @@ class DataflowCostModel:
     config: type[Any] = CostModelConfig
 
     def make_data(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
-        """Make what is missing of the data set of an era, and return its counts and the spread of its labels."""
-        made = data.make(work, era=config.era, decisions=config.decisions)
-        samples = data.load(work.folder, config.era)
+        """Make what is missing of a data set, and return its counts and the spread of its labels.
+
+        It is that of an era, or of the user's array: with the user's graphs among those that the array takes.
+        """
+        era = _era(config, work)
+        listed = None if work.arch is None else data.own_graphs(era, work.graphs)
+        made = data.make(work, era=era, decisions=config.decisions if listed is None else config.own, listed=listed)
+        samples = data.load(data.store_path(work), era)
         labels = np.concatenate([item.labels for item in samples]) if samples else np.zeros(1)
         low, high = np.percentile(labels, [10, 90])
         return {**made, "decisions": int(labels.size), "spread": round(float(high / max(low, 1e-9)), 3)}
@@ -88,42 +104,44 @@ class DataflowCostModel:
         from gridloom.targets.dataflow.learned.cross_validation import cross_validate
         from gridloom.targets.dataflow.learned.tree_training import grow
 
+        start = None if work.start is None else LearnedCostModel(work.start).trees
         samples = self._samples(config, work)
         groups = by_graph(samples)
         began = time.process_time()
         work.progress("all graphs", 0.0)
-        trees, chosen = grow(groups, seed=work.seed)
+        trees, chosen = grow(groups, seed=work.seed, start=start)
+        arch = groups[0].pipeline.arch
         about: dict[str, Any] = {
-            "model": NAME,
             "machine": MACHINE,
             "variant": "trees",
-            "columns": len(POOLED),
             **chosen,
-            "era": config.era,
+            "era": _era(config, work),
             "decisions": sum(len(group.labels) for group in groups),
             "graphs": len(groups),
             "data": data.digest(samples),
+            "scope": TrainingScope.of([array_numbers(arch)], downwards=DOWNWARDS).record(),
+            "seed": work.seed,
         }
-        target = work.weights or work.folder / f"{NAME}.npz"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        path = work.weights or work.folder / f"{NAME}.npz"
         arrays = trees.forest.to_arrays(PREFIX)
-        weights.save(target, arrays, about)
+        publish(path, NAME, arrays, about, features=COLUMNS)
         if not work.over():
-            about["cross_validation"] = cross_validate(groups, config, work)
+            rivals = {name: figures([group.rivals[name] for group in groups], groups) for name in groups[0].rivals}
+            about["cross_validation"] = cross_validate(groups, config, work, start=start)
+            about["rivals"] = {name: part["relative_error"] for name, part in rivals.items()}
         about["cpu_seconds"] = round(time.process_time() - began, 1)
-        weights.save(target, arrays, about)
-        return {**about, "weights": str(target)}
+        return publish(path, NAME, arrays, about, features=COLUMNS)
 
     def _samples(self, config: CostModelConfig, work: WorkFolder) -> list[data.DecisionSample]:
-        """The stored samples of an era; OptionError where there are none."""
-        if not (work.folder / data.STORE_NAME).exists():
+        """The stored samples of an era, or of the user's array; OptionError where there are none."""
+        path, era = data.store_path(work), _era(config, work)
+        if not path.exists():
             raise OptionError(
-                "there is no data set here; make it with `gridloom train cost-model --make-data`",
-                where=str(work.folder),
+                "there is no data set here; make it with `gridloom train cost-model --make-data`", where=str(path)
             )
-        samples = data.load(work.folder, config.era, decisions=config.decisions)
+        samples = data.load(path, era, decisions=config.decisions if work.arch is None else None)
         if not samples:
-            raise OptionError(f"the data set has no decisions of era {config.era}", where=str(work.folder))
+            raise OptionError(f"the data set has no decisions of era {era}", where=str(path))
         return samples
 
     def evaluate(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
@@ -167,31 +185,41 @@ class DataflowCostModel:
             "present": self._samples(replace(config, era="present"), work)
         }
         for era in data.ERAS:
-            found[era] = data.load(work.folder, era, decisions=config.decisions)
+            found[era] = data.load(data.store_path(work), era, decisions=config.decisions)
         return {era: samples for era, samples in found.items() if samples}
 
     def _accuracy(self, config: CostModelConfig, work: WorkFolder) -> dict[str, Any]:
-        """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed."""
-        model = LearnedCostModel(work.weights)
+        """Errors and ranks of the weights on graphs that they were not trained on, measured now; and their speed.
+
+        On the user's array the held-out building blocks are those that it takes; ``shipped`` is there as well then.
+        """
+        model, era = LearnedCostModel(work.weights), _era(config, work)
         report: dict[str, Any] = {}
         for name, listed, decisions in (
             ("building blocks", data.held_out_graphs(), 48 * 8),
             ("large networks", data.large_graphs(), 16 * 14),
         ):
+            if work.arch is not None and report:
+                break
             work.progress(name, 0.1 if not report else 0.6)
-            data.make(work, era=config.era, decisions=decisions, listed=listed)
-            report[name] = judge_models(model, data.load(work.folder, config.era, listed))
-        blocks = report["building blocks"]
+            data.make(work, era=era, decisions=decisions, listed=listed)
+            report[name] = judge_models(model, data.load(data.store_path(work), era, listed))
         return {
-            "learned": blocks["learned"],
-            "heuristic": blocks["heuristic"],
-            "rivals": blocks["rivals"],
-            "explained": blocks["explained"],
-            "decisions": blocks["decisions"],
-            "large": report["large networks"],
+            **report["building blocks"],
+            "large": report.get("large networks"),
             "cross_validation": model.about.get("cross_validation"),
             **speed(model),
         }
+
+
+def _era(config: CostModelConfig, work: WorkFolder) -> data.Era:
+    """The state of the tool chain that is asked for: a name of `data.ERAS`, or the user's array.
+
+    OptionError for an array that is no dataflow grid.
+    """
+    if work.arch is not None and array_of(work.arch).is_timed:
+        raise OptionError(f"model {NAME!r} knows nothing of array {work.arch!r}", where="--arch")
+    return work.arch or config.era
 
 
 def judge_models(model: LearnedCostModel, samples: list[data.DecisionSample]) -> dict[str, Any]:
@@ -205,6 +233,8 @@ def judge_models(model: LearnedCostModel, samples: list[data.DecisionSample]) ->
     predicted = [model.trees.predicted(group.pooled) for group in groups]
     by_name = {name: [group.rivals[name] for group in groups] for name in groups[0].rivals} if groups else {}
     labels = [group.efficiencies for group in groups]
+    if model.about.get("scope") != learned_cost().about["scope"]:
+        by_name["shipped"] = [learned_cost().trees.predicted(group.pooled) for group in groups]
     return {
         "learned": figures(predicted, groups),
         "heuristic": figures([group.heuristic for group in groups], groups),

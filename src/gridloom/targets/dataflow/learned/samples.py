@@ -51,7 +51,7 @@ class GraphSamples:
 
 def by_graph(samples: Sequence[data.DecisionSample]) -> list[GraphSamples]:
     """Return the samples by graph, routed and with their features. About half a millisecond per decision."""
-    collected: dict[tuple[str, tuple[tuple[str, int], ...], data.Era], list[data.DecisionSample]] = {}
+    collected: dict[tuple[str, tuple[tuple[str, Any], ...], data.Era], list[data.DecisionSample]] = {}
     for item in samples:
         collected.setdefault((item.family, item.graph, item.era), []).append(item)
     by_pipeline = []
@@ -62,7 +62,7 @@ def by_graph(samples: Sequence[data.DecisionSample]) -> list[GraphSamples]:
         by_pipeline.append(
             GraphSamples(
                 family=family,
-                name=",".join([family, *(f"{key}={value}" for key, value in parameters)]),
+                name=",".join([family, *(f"{key}={value}" for key, value in parameters if key != "dfg")]),
                 pipeline=pipeline,
                 features=edges,
                 speeds=speeds,
@@ -75,13 +75,16 @@ def by_graph(samples: Sequence[data.DecisionSample]) -> list[GraphSamples]:
 
 
 def fold_of(groups: Sequence[GraphSamples], folds: int) -> list[int]:
-    """Return the fold of each graph: the graphs of a family go to the folds in turn, so every fold has all families."""
+    """Return the fold of each graph: the graphs of a family go to the folds in turn, so every fold has all families.
+
+    Where each family has one graph, all graphs take turns.
+    """
     seen: dict[str, int] = {}
     result = []
     for group in groups:
         result.append(seen.setdefault(group.family, 0) % folds)
         seen[group.family] += 1
-    return result
+    return result if max(result, default=0) else [k % folds for k in range(len(groups))]
 
 
 def figures(predicted: Sequence[Floats], groups: Sequence[GraphSamples]) -> dict[str, Any]:

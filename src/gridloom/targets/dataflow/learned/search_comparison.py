@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from gridloom import registry
+from gridloom.learn.labels import array_of
 from gridloom.mapping.model import Failure, Mapping
 from gridloom.run.work import WorkFolder
 from gridloom.search.budget import Budget
@@ -61,7 +62,7 @@ def parts(subject: Network, array: str = data.ARRAY, stack: data.Stack | None = 
     """
     family, sizes = subject
     stack = stack or data.Stack(arch=array)
-    arch = data.array(stack.arch)
+    arch = array_of(stack.arch)
     network = registry.load("networks", family).build(**sizes, training=True)
     lowered = lower(network, arch, fill=stack.fill, merge=stack.merge)
     return [

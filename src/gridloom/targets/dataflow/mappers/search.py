@@ -39,6 +39,8 @@ class DataflowConfig(GivenPlacements):
 
     #: The cost model that guides the search: a name of ``gridloom list costs``.
     cost: str = "bottleneck"
+    #: Weights of the cost model ``learned``, which then guides: a file that `gridloom train cost-model -o` wrote.
+    weights: str | None = None
     #: The cost model that chooses among the finalists; none: the cost model of the search chooses.
     judge: str | None = "simulated"
     #: Chains that anneal side by side and are scored together.
@@ -81,12 +83,14 @@ class AnnealingChains:
 
     def __init__(self, found: Pipeline, config: DataflowConfig, seed: int, given: GivenUnits | None = None) -> None:
         self.pipeline, self.config = found, config
-        self.model: CostModel = registry.load("costs", config.cost)()
+        file = () if config.weights is None else (config.weights,)
+        cost = "learned" if file else config.cost
+        self.model: CostModel = registry.load("costs", cost)(*file)
         #: Why the cost model of the configuration was replaced; None where it was not.
         self.replaced: str | None = None
         outside = self.model.outside(found) if isinstance(self.model, Ranged) else None
         if outside is not None:
-            self.replaced = f"cost model {config.cost!r} was replaced by {_FALLBACK!r}: {outside}"
+            self.replaced = f"cost model {cost!r} was replaced by {_FALLBACK!r}: {outside}"
             self.model = registry.load("costs", _FALLBACK)()
         self.random = np.random.default_rng(seed)
         self.seed = seed

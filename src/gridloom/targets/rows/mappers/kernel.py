@@ -103,6 +103,9 @@ class RowSchedule(NamedTuple):
     price_first: float
     price_last: float
     step: float
+    #: [temperature] -> the fewest conflicts so far, which the start writes, and the most with which it goes on.
+    least: Int32s
+    most: Int32s
 
 
 @borrowing
@@ -584,6 +587,7 @@ def anneal(
                 copy_row(state.used, kept.used)
                 if now == 0 and not polish:
                     return least, wire, made
-        if stop[0] != 0 or halt[0] != 0:
+        schedule.least[turn] = least
+        if stop[0] != 0 or halt[0] != 0 or least > schedule.most[turn]:
             break
     return least, wire, made

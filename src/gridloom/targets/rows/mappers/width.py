@@ -38,10 +38,12 @@ from gridloom.targets.rows.mappers.search import (
     COOL_TURNS,
     EAGER,
     FIT,
+    HOPEFUL,
     LAST_NARROW,
     LONG_FIT,
     LONG_NARROW,
     NARROW,
+    NEVER,
     PUSH,
     PUSH_TURNS,
     TEMPERATURES,
@@ -169,6 +171,7 @@ class _Widths:
     def ladder(self, clock: SearchClock) -> RowLayout | None:
         """The layout that the configured ladder ends with, polished where it is legal; None: stopped at once."""
         label = self.config.search == "ladder"
+        self.starts.most = NEVER if label else HOPEFUL
         fit = {"ladder": LONG_FIT, "fit": FIT, "push": PUSH, "eager": EAGER}[self.config.search]
         climb = partial(
             narrowest,

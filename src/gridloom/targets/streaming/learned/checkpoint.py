@@ -73,7 +73,8 @@ class Checkpointed(ABC):
         return self.folder / f"{self.name}.pt"
 
     @property
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
+        """All that decides what is learned."""
         return {"seed": self.seed, **asdict(self.config)}
 
     def restore(self) -> bool:
@@ -83,8 +84,8 @@ class Checkpointed(ABC):
         check_regular(self._checkpoint)
         kept = torch.load(self._checkpoint, weights_only=True)
         # Checkpoints of earlier versions do not name their settings.
-        begun = kept.get("settings", self._settings)
-        for key, value in self._settings.items():
+        begun = kept.get("settings", self.settings)
+        for key, value in self.settings.items():
             if begun.get(key) != value:
                 raise OptionError(
                     f"{key}: the training was begun with {begun.get(key)}, found {value}; "
@@ -101,7 +102,7 @@ class Checkpointed(ABC):
         """Write the checkpoint, whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         state = {
-            "settings": self._settings,
+            "settings": self.settings,
             "network": self.module.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "iteration": self.iteration,

@@ -32,7 +32,7 @@ from gridloom.targets.streaming.mappers.search import Best, iis, longest_path
 from gridloom.verify.legality import legal
 
 #: The columns of an evaluation, in the order in which they are shown.
-COLUMNS: Final = ("random", "rank", "untrained", "mlp", "gga", "ppo", "anneal", "exact")
+COLUMNS: Final = ("random", "rank", "untrained", "mlp", "gga", "shipped", "ppo", "anneal", "exact")
 
 #: The shipped weights of the columns with a published policy.
 _PUBLISHED: Final = {"mlp": "ppo-state", "gga": "ppo-gga"}
@@ -59,6 +59,7 @@ def player_of(column: str, settings: GuidedSettings, clock: SearchClock, weights
         "random": lambda: {name: 0 * array for name, array in rank_slots().items()},
         "rank": rank_slots,
         "untrained": lambda: random_slots(seed),
+        "shipped": load_slots,
         "ppo": lambda: load_slots(weights),
     }
     return slot_player(made[column](), settings, clock.stop)
@@ -75,7 +76,8 @@ def weights_of(column: str, weights: str | None) -> Path | None:
     """Return the file of a column's weights; None where it has none."""
     if column in _PUBLISHED:
         return weights_path(_PUBLISHED[column])
-    return (weights_path("ppo") if weights is None else Path(weights)) if column == "ppo" else None
+    own = weights is not None and column == "ppo"
+    return Path(str(weights)) if own else weights_path("ppo") if column in ("ppo", "shipped") else None
 
 
 def run_column(
@@ -220,7 +222,7 @@ def check_columns(text: str) -> list[str]:
 
     OptionError for an unknown one, MissingExtra for one that needs torch where there is none.
     """
-    names = list(COLUMNS) if text == "all" else text.split("+")
+    names = [name for name in COLUMNS if name != "shipped"] if text == "all" else text.split("+")
     for name in names:
         if name not in COLUMNS:
             raise OptionError(f"columns: expected some of {'+'.join(COLUMNS)}, found {name!r}")

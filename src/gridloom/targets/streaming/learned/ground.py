@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final, Literal
 
-from gridloom.archs.spec import build
 from gridloom.compiler.source import load_source
+from gridloom.learn.labels import array_of
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
+from gridloom.targets.streaming.mappers.screening import screen
 from gridloom.yaml_text import parse_yaml
 
 Ground = Literal["strict", "zero-shot"]
 
+#: The most cases of a user's array.
+_MOST_OWN: Final = 16
 #: Tiles of the zero-shot arrays: none is in ``training_graphs.TRAINED_TILES``.
 _TILES: Final = (20, 40, 48)
 
@@ -42,7 +45,14 @@ class Case:
 
     def problem(self) -> SpokesProblem:
         """Return the placement problem, with ops fused as for every streaming engine."""
-        return build_problem(fuse(load_source(self.source)), build(self.arch))
+        return build_problem(fuse(load_source(self.source)), array_of(self.arch))
+
+
+def cases_on(arch: str) -> list[Case]:
+    """Return the cases of the user's array: graphs that no training draws, as far as they fit, at the lowest II."""
+    sources = [case.source for case in cases("strict") if "random" not in case.source] + list(_ZERO_SHOT)
+    listed = [Case(source=source, arch=arch) for source in dict.fromkeys(sources)]
+    return [case for case in listed if screen(case.problem(), None) is None][:_MOST_OWN]
 
 
 def cases(ground: Ground) -> list[Case]:

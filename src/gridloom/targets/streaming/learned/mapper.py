@@ -60,7 +60,7 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     """
     check_suits("ppo", dfg, arch)
     from gridloom.targets.streaming.learned.guided import GoalWeights, GuidedSearch, GuidedSettings, slot_player
-    from gridloom.targets.streaming.learned.slots.policy import load_slots
+    from gridloom.targets.streaming.learned.slots.policy import load_slots, numbers_of, scope_of_slots
     from gridloom.targets.streaming.mappers.mapping import to_mapping
     from gridloom.targets.streaming.mappers.problem import build_problem
     from gridloom.targets.streaming.mappers.screening import screen
@@ -86,5 +86,7 @@ def ppo(dfg: Dfg, arch: Arch, config: PpoMapperConfig, budget: Budget) -> Mappin
     clock.report("done", best.words)
     if best.legal is None:
         return best.failure()
-    record = origin("ppo", config, clock, optimal=best.legal.cycles <= search.floor, bound=search.floor)
+    outside = scope_of_slots(config.weights).outside(numbers_of(problem))
+    told = {"remark": outside} if outside else {}
+    record = origin("ppo", config, clock, optimal=best.legal.cycles <= search.floor, bound=search.floor, **told)
     return to_mapping(problem, best.legal, record)

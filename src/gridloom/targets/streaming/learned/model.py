@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gridloom.learn.weights import save
+from gridloom.dfg import json_format
+from gridloom.errors import OptionError
+from gridloom.learn.cards import publish
+from gridloom.learn.labels import array_of
+from gridloom.learn.weights import weights_path
+from gridloom.run import canonical_json
 from gridloom.run.work import WorkFolder
 from gridloom.search.settings import check_settings
 from gridloom.targets.streaming.learned.cells import OutcomeTable
 from gridloom.targets.streaming.learned.evaluation import EvaluationPlan, check_columns, measure, summary
-from gridloom.targets.streaming.learned.ground import Ground, cases
-from gridloom.targets.streaming.learned.training_graphs import TrainingAmount, draw_strict, draw_task
+from gridloom.targets.streaming.learned.ground import Ground, cases, cases_on
+from gridloom.targets.streaming.learned.training_graphs import (
+    OwnTasks,
+    TrainingAmount,
+    draw_strict,
+    draw_task,
+    training_scope,
+)
 
 if TYPE_CHECKING:
     from gridloom.targets.streaming.learned.checkpoint import Checkpointed
@@ -32,17 +43,20 @@ class PpoModelConfig(TrainingAmount):
     """Settings of ``gridloom train ppo`` and ``gridloom eval ppo``."""
 
     read_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "train": frozenset({"policy", "level", "iterations", "graphs", "boards", "rate", "entropy"}),
+        "train": frozenset({"policy", "level", "iterations", "own", "graphs", "boards", "rate", "entropy"}),
         "evaluate": frozenset(
             {"ground", "columns", "seconds", "seeds", "exact_seconds", "exact_workers", "cells", "first", "most"}
         ),
     }
+    #: Iterations for the user's array (``--arch``), where ``slots`` begins with the shipped weights.
+    own: int = 60
     #: The first learning rate, and the weight of the entropy of the policy.
     rate: float = 1e-3
     entropy: float = 0.01
     #: Evaluation: ``strict``, the suite at level strict and the lowest II, or ``zero-shot``, new arrays at level paper.
     ground: Ground = "strict"
-    #: Evaluation: names of columns, joined by plus signs, or ``all``.
+    #: Evaluation: names of columns, joined by plus signs, or ``all``, which on the user's array are rank, ppo, shipped
+    #: and anneal.
     columns: str = "all"
     #: Evaluation: seconds of processor time for each column and seed, seeds, and seconds for the exact model.
     seconds: float = 2.0
@@ -59,7 +73,7 @@ class PpoModelConfig(TrainingAmount):
     def __post_init__(self) -> None:
         check_settings(
             self,
-            at_least={"seeds": 1, "first": 0, "most": 1, "exact_workers": 1},
+            at_least={"own": 1, "seeds": 1, "first": 0, "most": 1, "exact_workers": 1},
             positive=("seconds", "exact_seconds"),
         )
         check_columns(self.columns)
@@ -76,7 +90,8 @@ class PpoModel:
 
     def make_data(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return a hash of the first graphs of a seed; there is no data set, since graphs are drawn while training."""
-        return {"graphs": "drawn while training", "first": 64, "hash": data_hash(work.seed)}
+        digest = data_hash(work.seed) if work.arch is None else strict_hash(work.seed, own_tasks(work))
+        return {"graphs": "drawn while training", "own": len(work.graphs), "hash": digest}
 
     def train(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Train, keep checkpoints in the folder, write the weights and return their description."""
@@ -92,21 +107,26 @@ class PpoModel:
             "decisions": training.decisions,
             "cpu_seconds": round(training.seconds, 1),
             "seed": work.seed,
-            "data": strict_hash(work.seed) if slots else data_hash(work.seed),
+            "data": strict_hash(work.seed, own_tasks(work)) if slots else data_hash(work.seed),
+            "settings": training.settings | ({"start": Path(training.settings["start"]).name} if slots else {}),
         }
-        save(path, training.arrays(), about)
+        if slots:
+            about["scope"] = training_scope(own_tasks(work)).record()
         figures = training.figures()
-        greedy = {"greedy_excess": figures.pop("greedy"), **figures}
-        return {**about, "resumed": bool(resumed), "weights": str(path), **greedy}
+        about |= {"figures": {"greedy_excess": figures.pop("greedy"), **figures}}
+        return {**publish(path, self.name, training.arrays(), about, features=()), "resumed": bool(resumed)}
 
     def evaluate(self, config: PpoModelConfig, work: WorkFolder) -> dict[str, Any]:
         """Return a row for each case: II and cycles of every column for every seed, and the exact model's.
 
-        Costs ``seconds`` for each case, column and seed, and ``exact_seconds`` for each case where ``exact`` is asked.
+        On the user's array the cases are graphs that no training draws. Costs ``seconds`` for each case, column and
+        seed, and ``exact_seconds`` for each case where ``exact`` is asked.
         """
+        own = work.arch is not None
+        listed = cases(config.ground) if work.arch is None else cases_on(work.arch)
         series = EvaluationPlan(
-            cases=cases(config.ground)[config.first : config.first + config.most],
-            columns=check_columns(config.columns),
+            cases=listed[config.first : config.first + config.most],
+            columns=check_columns("rank+ppo+shipped+anneal" if own and config.columns == "all" else config.columns),
             seconds=config.seconds,
             seeds=list(range(1, config.seeds + 1)),
             exact_seconds=config.exact_seconds,
@@ -115,7 +135,9 @@ class PpoModel:
         )
         cells = OutcomeTable(None if config.cells is None else Path(config.cells))
         rows = measure(series, cells, work.over, work.progress)
-        return {"rows": rows, "ground": config.ground, "seconds": config.seconds, "summary": summary(rows)}
+        ground = work.arch or config.ground
+        report = {"rows": rows, "ground": ground, "seconds": config.seconds, "summary": summary(rows)}
+        return {**report, "beside_shipped": summary(rows, "shipped")} if own else report
 
 
 def make_training(config: PpoModelConfig, work: WorkFolder) -> Checkpointed:
@@ -123,9 +145,19 @@ def make_training(config: PpoModelConfig, work: WorkFolder) -> Checkpointed:
     if config.policy == "slots":
         from gridloom.targets.streaming.learned.slots.training import SlotTraining, SlotTrainingConfig
 
-        names = ("iterations", "graphs", "boards", "rate", "entropy")
-        settings = SlotTrainingConfig(**{name: getattr(config, name) for name in names})
-        return SlotTraining(settings, work.seed, work.folder)
+        names, own = ("iterations", "graphs", "boards", "rate", "entropy"), own_tasks(work)
+        given = {name: getattr(config, name) for name in names}
+        start = work.start
+        if own is not None:
+            start = start or weights_path("ppo")
+            text = canonical_json([json_format.to_dict(dfg) for dfg in own.graphs])
+            given |= {"arch": own.arch, "iterations": config.own,
+                      "graphs_hash": hashlib.sha256(text.encode()).hexdigest()[:16]}  # fmt: skip
+        settings = SlotTrainingConfig(**given, start="" if start is None else str(start))
+        return SlotTraining(settings, work.seed, work.folder, own)
+    if work.arch is not None or work.start is not None:
+        given_option = "--arch" if work.arch is not None else "--from-weights"
+        raise OptionError("only policy 'slots' is trained for the user's arrays or weights", where=given_option)
     from gridloom.targets.streaming.learned.published.ppo import PpoConfig
     from gridloom.targets.streaming.learned.published.training import Training, TrainingConfig
 
@@ -134,14 +166,23 @@ def make_training(config: PpoModelConfig, work: WorkFolder) -> Checkpointed:
     return Training(TrainingConfig(**amount, ppo=ppo), work.seed, work.folder)
 
 
+def own_tasks(work: WorkFolder) -> OwnTasks | None:
+    """Return what is trained for where the user names an array; OptionError for one that is no streaming engine."""
+    if work.arch is None:
+        return None
+    if not array_of(work.arch).has("spokes"):
+        raise OptionError(f"model 'ppo' knows nothing of array {work.arch!r}", where="--arch")
+    return OwnTasks(arch=work.arch, graphs=tuple(dfg for _, dfg in work.graphs))
+
+
 def data_hash(seed: int) -> str:
     """Return a hash of the first tasks that a seed draws: sources, array sizes, IIs, shared variables."""
     return _hash(seed, 64, draw_task, lambda task: f"{task.options}")
 
 
-def strict_hash(seed: int) -> str:
+def strict_hash(seed: int, own: OwnTasks | None = None) -> str:
     """Return a hash of the first tasks that a seed draws for the slot policy."""
-    return _hash(seed, 16, draw_strict, lambda task: f"{task.ii} {task.order}")
+    return _hash(seed, 16, lambda rng: draw_strict(rng, own), lambda task: f"{task.ii} {task.order}")
 
 
 def _hash(seed: int, tasks: int, draw: Callable[..., Any], rules: Callable[[Any], str]) -> str:

@@ -17,9 +17,12 @@ from typing import Final, Literal
 import numpy as np
 
 from gridloom.archs.model import Arch
-from gridloom.archs.spec import build
+from gridloom.archs.spec import build, parameters
 from gridloom.compiler.source import load_source
 from gridloom.dfg.model import Dfg
+from gridloom.learn.labels import array_of
+from gridloom.learn.weights import TrainingScope
+from gridloom.targets.streaming.families.streaming_engine import StreamingEngineParameters
 from gridloom.targets.streaming.fuse import fuse
 from gridloom.targets.streaming.learned.published.boards import BoardOptions
 from gridloom.targets.streaming.mappers.problem import SpokesProblem, build_problem
@@ -129,26 +132,68 @@ class StrictTask:
     tiles_weight: float
 
 
-#: Tiles of the arrays that the slot policy is trained on; evaluations use others as well.
+#: Tiles of the arrays that the slot policy is trained on; evaluations use others as well. And the most nodes.
 TRAINED_TILES: Final = (12, 16, 24, 32, 64)
+_MOST_NODES: Final = 110
 
 
-def draw_strict(rng: np.random.Generator) -> StrictTask:
-    """Return a random task for the slot policy: 12 to 110 nodes, 12 to 64 tiles, IIs from the least possible on.
+@dataclass(frozen=True, kw_only=True)
+class OwnTasks:
+    """The user's array, and graphs that are prepared for it: half of the tasks are of these."""
 
-    Four of five are at level strict, with 4 to 12 delay registers. The II is from one below to two above the first at
-    which the hand-written rank comes near to a legal board: much lower ones have none, and much higher ones are easy.
-    Draws that are refused are drawn again.
-    """
-    while True:
-        tiles = int(rng.choice(TRAINED_TILES))
-        nodes = int(rng.integers(12, min(110, 5 * tiles)))
+    arch: str
+    graphs: tuple[Dfg, ...] = ()
+
+
+def training_scope(own: OwnTasks | None) -> TrainingScope:
+    """Return what the tasks of :func:`draw_strict` cover."""
+    if own is None:
+        seen = [{"tiles": float(tiles), "nodes": float(_MOST_NODES)} for tiles in TRAINED_TILES]
+    else:
+        arch = array_of(own.arch)
+        tiles, most = len(arch.tiles), _most_nodes(len(arch.tiles), _spokes(arch))
+        seen = [{"tiles": float(tiles), "nodes": float(max(most, *(len(dfg.nodes) for dfg in own.graphs), 0))}]
+    return TrainingScope.of(seen, downwards=("nodes",))
+
+
+def _spokes(arch: Arch) -> int:
+    return int(parameters(StreamingEngineParameters, arch.spec).spokes)
+
+
+def _most_nodes(tiles: int, spokes: int) -> int:
+    """The most nodes of a graph that is drawn for an array: three of four slots at the most."""
+    return max(13, min(_MOST_NODES, 5 * tiles, 3 * tiles * spokes // 4))
+
+
+def _draw_problem(rng: np.random.Generator, own: OwnTasks | None) -> SpokesProblem:
+    """A random graph on a random array, or on the user's."""
+    if own is None:
+        tiles, spokes = int(rng.choice(TRAINED_TILES)), 16
+    else:
+        arch = array_of(own.arch)
+        if own.graphs and rng.random() < 0.5:
+            return build_problem(own.graphs[int(rng.integers(len(own.graphs)))], arch)
+        tiles, spokes = len(arch.tiles), _spokes(arch)
+    nodes = int(rng.integers(12, _most_nodes(tiles, spokes)))
+    if own is None:
         level = "strict" if rng.random() < 0.8 else "paper"
         delays = int(rng.choice((4, 8, 8, 8, 12)))
-        dfg = fuse(load_source(_shape(rng, nodes, tiles)))
-        if rng.random() < 0.2:
-            dfg = _with_variables(dfg, rng)
-        problem = build_problem(dfg, build(f"streaming-engine:{tiles},spokes=16,level={level},delays={delays}"))
+        arch = build(f"streaming-engine:{tiles},spokes={spokes},level={level},delays={delays}")
+    dfg = fuse(load_source(_shape(rng, nodes, tiles)))
+    if rng.random() < 0.2:
+        dfg = _with_variables(dfg, rng)
+    return build_problem(dfg, arch)
+
+
+def draw_strict(rng: np.random.Generator, own: OwnTasks | None = None) -> StrictTask:
+    """Return a random task for the slot policy: 12 to 110 nodes, 12 to 64 tiles, IIs from the least possible on.
+
+    With ``own`` all tasks are on the user's array. Four of five others are at level strict, with 4 to 12 delay
+    registers. The II is from one below to two above the first at which the hand-written rank comes near to a legal
+    board: much lower ones have none, and much higher ones are easy. Draws that are refused are drawn again.
+    """
+    while True:
+        problem = _draw_problem(rng, own)
         if screen(problem, None) is not None:
             continue
         ii = _tight(problem, least_ii(problem)) + int(rng.integers(-1, 3))
@@ -157,7 +202,7 @@ def draw_strict(rng: np.random.Generator) -> StrictTask:
             continue
         weight = float(rng.random() * 2) if rng.random() < 0.25 else 0.0
         order: Literal["depth", "topological"] = "depth" if rng.random() < 0.6 else "topological"
-        return StrictTask(source=dfg.name, problem=problem, ii=ii, order=order, tiles_weight=weight)
+        return StrictTask(source=problem.dfg.name, problem=problem, ii=ii, order=order, tiles_weight=weight)
 
 
 def _tight(problem: SpokesProblem, least: int) -> int:

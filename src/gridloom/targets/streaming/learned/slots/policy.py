@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridloom.errors import OptionError
-from gridloom.learn.weights import load, weights_path
+from gridloom.learn.weights import TrainingScope, load, weights_path
 from gridloom.search.arrays import Int32s
 from gridloom.targets.streaming.learned.published.boards import tails
 from gridloom.targets.streaming.learned.slots.board_kernel import FEATURES, SURVEY, BoardGraph
@@ -75,6 +75,17 @@ def load_slots(weights: str | None = None, name: str = "ppo") -> SlotWeights:
     if about.get("policy") != "slots":
         raise OptionError(f"these weights are of policy {about.get('policy')!r}; expected 'slots'", where=str(path))
     return check_weights(arrays, str(path))
+
+
+def scope_of_slots(weights: str | None = None) -> TrainingScope:
+    """Return what the shipped weights, or those of a file, were trained for."""
+    about = load(weights_path("ppo") if weights is None else Path(weights))[1]
+    return TrainingScope.of_record(about.get("scope", {}))
+
+
+def numbers_of(problem: SpokesProblem) -> dict[str, float]:
+    """Return the numbers by which weights know what they were trained for."""
+    return {"tiles": float(problem.tiles), "nodes": float(problem.size)}
 
 
 def check_weights(arrays: dict[str, NDArray[np.float32]], where: str) -> SlotWeights:

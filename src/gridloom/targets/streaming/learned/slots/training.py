@@ -36,11 +36,12 @@ from gridloom.targets.streaming.learned.slots.policy import (
     SlotWeights,
     graph_of,
     inputs_of,
+    load_slots,
     net_of,
     random_slots,
     rank_slots,
 )
-from gridloom.targets.streaming.learned.training_graphs import StrictTask, draw_strict
+from gridloom.targets.streaming.learned.training_graphs import OwnTasks, StrictTask, draw_strict
 from gridloom.targets.streaming.mappers.problem import SpokesProblem
 
 
@@ -138,6 +139,10 @@ class SlotTrainingConfig:
     epochs: int = 3
     clip: float = 0.2
     entropy: float = 0.01
+    #: The user's array and a hash of the user's graphs, and the weights that training begins with; none: as it ships.
+    arch: str = ""
+    graphs_hash: str = ""
+    start: str = ""
 
     def __post_init__(self) -> None:
         check_settings(self, at_least={"iterations": 1, "graphs": 1, "boards": 2, "epochs": 1})
@@ -221,12 +226,14 @@ def _costs(
 class SlotTraining(Checkpointed):
     """The training of the slot policy; ``folder`` keeps its checkpoint ``slots.pt`` and its curve ``slots.jsonl``."""
 
-    def __init__(self, config: SlotTrainingConfig, seed: int, folder: Path) -> None:
+    def __init__(self, config: SlotTrainingConfig, seed: int, folder: Path, own: OwnTasks | None = None) -> None:
         super().__init__("slots", config, seed, folder)
-        self.module = self.network = SlotNetwork(first_weights(seed))
+        self.own = own
+        first = load_slots(config.start) if config.start else first_weights(seed)
+        self.module = self.network = SlotNetwork(first)
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
         rng = np.random.default_rng((seed, 1))
-        self.checks = [draw_strict(rng) for _ in range(_CHECKS)]
+        self.checks = [draw_strict(rng, own) for _ in range(_CHECKS)]
 
     def figures(self) -> dict[str, float]:
         """Return what :meth:`measure` does, by name."""
@@ -242,7 +249,7 @@ class SlotTraining(Checkpointed):
         rng = np.random.default_rng((self.seed, 2, self.iteration))
         self.cool(c.rate)
         weights = self.network.weights()
-        tasks = [draw_strict(rng) for _ in range(c.graphs)]
+        tasks = [draw_strict(rng, self.own) for _ in range(c.graphs)]
         seeds = [int(rng.integers(1 << 31)) for _ in tasks]
         # Play is compiled and holds no lock, so that two threads use two cores; the order of results is that of tasks.
         with ThreadPoolExecutor(max_workers=2) as pool:
