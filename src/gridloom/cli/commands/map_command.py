@@ -67,7 +67,8 @@ class SearchOptions:
         Path | None, typer.Option("--init", metavar="FILE", help="Start the search from this placement.")
     ] = None
     pin: Annotated[
-        Path | None, typer.Option("--pin", metavar="FILE", help="Keep these nodes on the tiles that the file gives.")
+        Path | None,
+        typer.Option("--pin", metavar="FILE", help="Keep nodes on the tiles or within the regions of the file."),
     ] = None
     prove: Annotated[
         bool, typer.Option("--prove", help="Search until the result is proved to be the best there is.")
