@@ -93,6 +93,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "targets.learned": NOUNS | SEARCH | JUDGES | {"learn", "run", "compiler"},
     # Graph passes and lowerings.
     "targets.fuse": NOUNS | {"transform"},
+    "targets.systolic": NOUNS | {"transform"},
     "targets.words24": NOUNS | {"transform"},
     "targets.lowering": NOUNS,
     "targets.frontend": frozenset({"dfg", "compiler"}),

@@ -46,7 +46,7 @@ def compile_source(
     source: Annotated[
         list[str],
         typer.Argument(
-            metavar="FUNCTION|FILE...",
+            metavar="FUNCTION|FILE",
             help="FILE.c:FUNCTION, FILE.mlir:FUNCTION, the files of a program, or a file that -o wrote before.",
         ),
     ],

@@ -31,7 +31,7 @@ def system(
     *,
     source: Annotated[
         list[str],
-        typer.Argument(metavar="PROGRAM|FILE...", help="The C files of a program, or FILE.c:FUNCTION for a function."),
+        typer.Argument(metavar="PROGRAM|FILE", help="The C files of a program, or FILE.c:FUNCTION for a function."),
     ],
     arch: Annotated[
         str, typer.Option("--arch", metavar="ARCH", help="The array: a family with parameters (torus:4x4).")

@@ -50,6 +50,7 @@ TARGET: Final = Target(
             "complete binary trees by the H-tree or a compact layout",
         ),
     },
+    hooks={"passes": {"grid": "gridloom.targets.grid.systolic:fit"}},
     suites=entries(
         "gridloom.targets.grid:suites/{}.yaml",
         {

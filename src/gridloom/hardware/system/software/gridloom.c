@@ -8,6 +8,8 @@
 
 static const char *const names[] = GL_ERROR_TEXTS;
 static uint32_t next_bank;
+/* The image that each bank holds. */
+static gl_image *owners[GL_BANKS];
 /* Set while an image may be on its way whose end nobody has waited for. */
 static uint32_t requested;
 /* What registers hold: a word that is there already is not written again, since the bus is slower than memory. */
@@ -401,9 +403,15 @@ void gl_remember(const gl_array *arrays, const gl_bound *bound, gl_window *windo
 /* Begin to load an image into a bank of its own, once no other one is being loaded. */
 static inline int request(gl_image *image) {
   int error = requested ? gl_wait_load() : 0;
+  uint32_t bank = next_bank % GL_BANKS;
+  /* The image that was there may still run, and has to be loaded again before it is launched again. */
+  if (owners[bank] && gl_flying && !error) error = gl_idle();
   if (error) return error;
+  if (owners[bank]) owners[bank]->loaded = owners[bank]->loading = gl_loop = 0;
+  owners[bank] = image;
+  next_bank++;
   requested = 1;
-  image->bank = next_bank++ % GL_BANKS;
+  image->bank = bank;
   image->loading = 1;
   return gl_load(image->words, image->count, image->bank);
 }

@@ -27,6 +27,7 @@ from gridloom.search.arrays import Bools, Int32s
 from gridloom.targets.grid.mappers.balance.exact import Balance, IssueTiming, LengthWindow, balance, plan
 from gridloom.targets.grid.mappers.mapping import PlacementCandidate, Score
 from gridloom.targets.grid.mappers.place.joint import JointAnnealer
+from gridloom.targets.grid.mappers.place.nets import NetAnnealer
 from gridloom.targets.grid.mappers.place.ways import HOT, WaysAnnealer
 from gridloom.targets.grid.mappers.problem import StaticProblem, edge_tables, graph_tables, grid_tables
 from gridloom.targets.grid.mappers.route.pathfinder import GridRoutes, route, shortest
@@ -43,6 +44,13 @@ _UNIT = 8
 
 # First temperature of runs that begin at a candidate with short wires, in links.
 _WARM = 0.5
+
+# Signals that a run with routes leaves without a link, for each edge, from which a placement is annealed anew with the
+# trees of its nets: the graph is dense, and mending is not enough.
+_DENSE = 0.05
+
+#: Moves of such a run, as a multiple of the moves per temperature of plain annealing.
+NETS_SHARE = 1600
 
 #: Moves of a start that makes wires short, as a multiple of the moves per temperature of plain annealing.
 WAYS_SHARE = 160
@@ -86,6 +94,7 @@ class StaticSearch:
         edges = edge_tables(problem)
         self.joint = JointAnnealer(self.timing, self.graph, edges, self.grid)
         self.ways = WaysAnnealer(problem, self.graph, edges, self.grid)
+        self.nets = NetAnnealer(problem, self.graph, edges, self.grid)
         self.regions = self._regions()
 
     # -- placement --------------------------------------------------------------------------------------------------
@@ -280,32 +289,48 @@ class StaticSearch:
         stop: Flag,
         record: Score | None = None,
         region: int = -1,
+        share: float = 1.0,
+        spread: Callable[[], int] | None = None,
     ) -> PlacementCandidate:
         """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over.
 
         ``first`` is the placement to begin from; None: a random one in the region of number ``region``. ``heat`` is the
         first temperature as a multiple of the spread of costs, ``moves_each`` the moves per temperature, ``record`` the
-        score of the best candidate so far, which an attempt at shallower FIFOs has to beat. ``stop`` ends every stage
-        early: the result is then what there was, legal or not. The same arguments give the same candidate.
+        score of the best candidate so far, which an attempt at shallower FIFOs has to beat. ``share`` is the part of
+        the moves ``config.joint`` that runs with routes may make, ``spread`` says how many a run with trees of nets may
+        make. ``stop`` ends every stage early: the result is then what there was, legal or not. The same arguments give
+        the same candidate.
         """
         rng = np.random.default_rng(seed)
         allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
         position = self.scattered(rng, allowed) if first is None else first
         if self.config.objective in SHORT and len(self.movable) and not self.recurrent.any():
-            return self._short_wired(position, moves_each, seed, stop, hot=HOT if first is None else _WARM)
+            hot = HOT if first is None else _WARM
+            return self._short_wired(position, moves_each, seed, stop, hot, self._joint_moves(share))
         position, _, moves = self.anneal(position, allowed, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
         best = self._judged(position, routes, moves)
         if len(self.movable) == 0:
             return best
-        joint_moves = self.config.joint * len(self.movable)
+        joint_moves = self._joint_moves(share)
         if not routes.legal or self.config.objective in SHORT:
             best = self._polished(best, allowed, joint_moves, seed, stop)
+        if best.routes.overuse > _DENSE * len(self.problem.edges):
+            most = NETS_SHARE * moves_each if spread is None else min(NETS_SHARE * moves_each, spread())
+            best = self._spread(best, allowed, most, seed, stop)
+            if not best.routes.legal:
+                best = self._polished(best, allowed, joint_moves, seed, stop)
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _short_wired(self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float) -> PlacementCandidate:
+    def _joint_moves(self, share: float) -> int:
+        """Moves of a run with routes."""
+        return int(share * self.config.joint * len(self.movable))
+
+    def _short_wired(
+        self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float, joint_moves: int
+    ) -> PlacementCandidate:
         """Anneal a placement with shortest ways; where signals are left without links, move nodes with all routes.
 
         For the objective ``placement`` only the distance between tiles counts, so signals may take longer ways first.
@@ -322,9 +347,21 @@ class StaticSearch:
         candidate = self._judged(position, routes, made)
         allowed = self.problem.allowed
         if not routes.legal:
-            candidate = self._polished(candidate, allowed, self.config.joint * len(self.movable), seed, stop)
-        attempt = partial(self._timed, candidate.position, allowed, self.config.joint * len(self.movable), seed, stop)
+            candidate = self._polished(candidate, allowed, joint_moves, seed, stop)
+        attempt = partial(self._timed, candidate.position, allowed, joint_moves, seed, stop)
         return self._shallowest(candidate, attempt, stop)
+
+    def _spread(
+        self, candidate: PlacementCandidate, allowed: Bools, moves: int, seed: int, stop: Flag
+    ) -> PlacementCandidate:
+        """Anneal a placement whose signals are far from having links together with the trees of its nets."""
+        position, routes, made = self.nets.run(candidate.position, allowed, moves=moves, seed=seed, stop=stop)
+        spread = self._judged(position, routes, candidate.moves + made)
+        if not routes.legal:
+            short = shortest(self.problem, position)
+            routes = route(self.problem, position, short, short + self.config.detour, seed=seed, stop=stop)
+            spread = min(spread, self._judged(position, routes, spread.moves), key=_by_score)
+        return min(spread, replace(candidate, moves=spread.moves), key=_by_score)
 
     def _polished(
         self, candidate: PlacementCandidate, allowed: Bools, moves: int, seed: int, stop: Flag

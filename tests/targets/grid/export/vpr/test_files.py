@@ -18,7 +18,8 @@ from gridloom.compiler.placement import loads_vpr
 from gridloom.dfg import DfgBuilder
 from gridloom.errors import OptionError
 from gridloom.targets.grid.export.vpr.architecture import architecture
-from gridloom.targets.grid.export.vpr.netlist import netlist, placement
+from gridloom.targets.grid.export.vpr.flow import OPTIONS
+from gridloom.targets.grid.export.vpr.netlist import blocks, initial_placement, netlist, placement
 
 SCHEMA = Path(__file__).parents[5] / "docs" / "schemas" / "vpr-architecture.xsd"
 SUBCKT = re.compile(r"\.subckt (\S+)((?: in\[\d+\]=\S+)*) out\[0\]=(\S+)")
@@ -65,6 +66,76 @@ def test_files_say_what_graph_and_array_say(nodes, seed, arch):
         for node, kind in kinds.items()
         if dfg.required_classes(node, results_leave=True) <= tile.classes
     }
+
+
+@pytest.mark.parametrize("arch", ["mesh:6x5", "onehop:6x5", "chess:6x5", "hex:6x5", "hex:5x6,io=border,mul=columns"])
+def test_the_links_of_the_file_are_those_of_the_array(arch):
+    array = build(arch)
+    root = ET.fromstring(architecture(random_dag(9, 3), array))
+    types = {(int(s.get("x")), int(s.get("y"))): s.get("type") for s in root.iter("single")}
+    directs = {
+        (d.get("from_pin"), d.get("to_pin"), int(d.get("x_offset")), int(d.get("y_offset")))
+        for d in root.findall("directlist/direct")
+        if d.get("to_pin").endswith(".in[0:0]")
+    }
+    links = {
+        ((x, y), (x + dx, y + dy))
+        for (x, y), kind in types.items()
+        for source, target, dx, dy in directs
+        if source == f"{kind}.out[0:0]" and target == f"{types.get((x + dx, y + dy))}.in[0:0]"
+    }
+    # Neighbours in a row or a column are joined by channels.
+    links |= {(a, b) for a in types for b in types if abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1}
+    place = [(tile.col + 1, tile.row + 1) for tile in array.tiles]
+    assert links == {(place[a], place[b]) for a, b, _ in array.links}
+
+
+def test_the_four_topologies_differ():
+    dfg = registry.load("kernels", "distance").build()
+    assert len({architecture(dfg, build(f"{family}:6x6")) for family in ("mesh", "onehop", "chess", "hex")}) == 4
+
+
+def test_the_ring_has_pads_for_the_models_that_vpr_asks_for_and_no_node_fits_there():
+    root = ET.fromstring(architecture(random_dag(9, 3), build("mesh:4x4")))
+    pad = root.find("layout/fixed_layout/perimeter").get("type")
+    assert [site.get("pb_type") for site in root.find(f"tiles/tile[@name='{pad}']").iter("site")] == [pad]
+    models = {p.get("blif_model") for p in root.find(f"complexblocklist/pb_type[@name='{pad}']").iter("pb_type")}
+    assert models == {None, ".input", ".output"}
+    assert [p.get("name") for p in root.findall("complexblocklist/pb_type") if p.get("name") == pad] == [pad]
+
+
+def test_nodes_that_the_same_tiles_hold_are_one_kind():
+    dfg = registry.load("kernels", "fir").build()
+    assert len(blocks(dfg, build("mesh:8x8")).tiles) == 1
+    assert len(blocks(dfg, build("mesh:8x8,mul=checkerboard")).tiles) == 2
+    assert len(blocks(dfg, build("mesh:8x8,io=border,mul=checkerboard")).tiles) == 3
+
+
+def test_inputs_are_no_constants_for_vpr():
+    assert OPTIONS[OPTIONS.index("--constant_net_method") + 1] == "route"
+
+
+def test_names_that_are_numbers_are_written():
+    builder = DfgBuilder("numbers", "i32")
+    builder.add("output", builder.add("input", id="0", variable="x"), id="1", variable="y")
+    assert read_netlist(netlist(builder.build(), build("mesh:2x2")))[1] == {("0", "1", 0)}
+
+
+@pytest.mark.parametrize("family", ["mesh", "onehop", "chess", "hex"])
+@pytest.mark.parametrize(
+    ("kernel", "array"), [("K4N4", "9x9,mul=checkerboard"), ("matmul44", "9x9"), ("tree_n_63_t_1", "10x10")]
+)
+def test_the_first_placement_obeys_a_full_border(family, kernel, array):
+    dfg = registry.load("kernels", f"neosa-{kernel}").build()
+    array = build(f"{family}:{array},io=border")
+    found = loads_vpr(placement(initial_placement(dfg, array), array), dfg, array)
+    assert len(set(found.values())) == len(found) == len(blocks(dfg, array).kind)
+    for node, name in found.items():
+        assert dfg.required_classes(node, results_leave=True) <= array.tiles[array.tile_index[name]].classes
+
+
+def test_there_is_no_first_placement_where_tiles_are_too_few():
+    assert initial_placement(registry.load("kernels", "fir").build(), build("mesh:2x2")) == {}
 
 
 def sites(text: str) -> set[tuple[tuple[int, int], str]]:

@@ -10,9 +10,18 @@ from gridloom.archs.spec import build
 from gridloom.errors import OptionError
 from gridloom.targets.grid.export.vpr.flow import command, compare, measured_elsewhere
 
-#: Stands in for VPR: places the blocks of graph.blif one after the other, and fails for seed 2.
+#: Stands in for VPR: places the blocks of graph.blif one after the other, routes one net, and fails for seed 2.
 PLACER = """#!{python}
 import sys
+if "--version" in sys.argv:
+    print("VPR FPGA Placement and Routing.\\nVersion: 9.0.0-test")
+    sys.exit()
+if "--route" in sys.argv:
+    with open("graph.route", "w") as file:
+        file.write("Placement_File: graph.place\\nArray size: 6 x 6 logic blocks.\\n\\nRouting:\\n\\nNet 0 (a)\\n\\n")
+        for line in ("1 SOURCE (1,3,0)", "9 CHANX (1,3,0) to (4,3,0) Track: 0", "4 SINK (4,3,0)"):
+            file.write("Node: " + line + "\\n")
+    sys.exit()
 seed = int(sys.argv[-1])
 blocks = [line.rpartition("=")[2].strip() for line in open("graph.blif") if line.startswith(".subckt")]
 if seed == 2:
@@ -39,6 +48,7 @@ def test_a_placement_of_another_tool_is_routed_balanced_and_compared(tmp_path, p
     assert rows[-1].wirelength is not None
     assert not rows[0].legal or rows[0].wirelength >= rows[-1].wirelength
     assert (tmp_path / "files" / "seed-1.place").is_file()
+    assert (rows[0].routed, rows[0].version) == (4, "9.0.0-test")
 
 
 def test_a_placer_that_fails_is_told_with_its_last_line(tmp_path, placer):
@@ -53,13 +63,33 @@ def test_without_the_program_its_command_is_told_and_the_files_are_there(tmp_pat
     assert command(7)[-2:] == ["--seed", "7"]
 
 
-def test_results_measured_elsewhere_are_those_of_the_graph_and_the_size(tmp_path):
+STORED = """graph,family,side,io,vpr_wirelength,vpr_fifo_max,vpr_cpu_s,seed,options,version
+K4N4,mesh,8,any,40,1,0.5,1,[one kind of node per set of tile types],9.0
+K4N4,mesh,8,any,,,0.5,2,--inner_num 10 [one kind of node per set of tile types],9.0
+K4N4,mesh,8,any,60,1,0.5,1,[kinds of node as exported],9.0
+K4N4,chess,8,any,50,1,0.5,1,[one kind of node per set of tile types],9.0
+K4N4,mesh,8,border,70,2,0.5,1,[one kind of node per set of tile types],9.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("arch", "expected"),
+    [
+        (
+            "mesh:8x8",
+            [("vpr (stored), default, seed 1", 40, True), ("vpr (stored), inner_num 10, seed 2", None, False)],
+        ),
+        ("chess:8x8", [("vpr (stored), default, seed 1", 50, True)]),
+        ("mesh:8x8,io=border", [("vpr (stored), default, seed 1", 70, True)]),
+        ("mesh:9x9", []),
+        ("mesh:8x8,mul=checkerboard", []),
+    ],
+)
+def test_stored_results_are_those_of_the_graph_and_the_array(tmp_path, arch, expected):
     (tmp_path / "neosa").mkdir()
-    (tmp_path / "neosa" / "vpr_results.csv").write_text(
-        "graph,nodes,edges,side,mode,seeds,cpu_s_per_run,wirelength_mean,wirelength_best\n"
-        "K4N4,63,76,8,default,100,0.5,50.0,40\nK4N4,63,76,9,default,100,0.5,50.0,30\n"
-    )
-    rows = measured_elsewhere("neosa-K4N4", build("mesh:8x8"), tmp_path)
-    assert [(row.placer, row.seconds, row.legal, row.wirelength) for row in rows] == [
-        ("vpr, default, best of 100", 50.0, None, 40)
-    ]
+    (tmp_path / "neosa" / "vpr9_results.csv").write_text(STORED)
+    rows = measured_elsewhere("neosa-K4N4", build(arch), tmp_path)
+    assert [(row.placer, row.wirelength, row.legal) for row in rows] == expected
+    if rows:
+        io = "border" if "border" in arch else "any"
+        assert rows[0].version == f"9.0; {arch.partition(':')[0]} 8x8, io={io}, mul=all"

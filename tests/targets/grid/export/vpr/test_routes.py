@@ -22,17 +22,17 @@ Node:\t6\tSINK (2,2)  Class: 0  Switch: -1
 """
 NINE = """Net 1 (b)
 
-Node:\t20\tSOURCE (0,3,3)  Class: 1  Switch: 0
-Node:\t21\tCHANY (0,3,3) to (0,3,5)  Track: 0  Switch: 1
-Node:\t22\tSINK (0,3,5)  Class: 0  Switch: -1
+Node:\t20\tSOURCE (3,7,0)  Class: 1  Switch: 0
+Node:\t21\tCHANY (3,7,0) to (3,9,0)  Track: 0  Switch: 1
+Node:\t22\tSINK (3,9,0)  Class: 0  Switch: -1
 """
 
 
 def test_wires_of_both_versions_are_read():
     routes = loads(HEAD + EIGHT + NINE)
     assert [node.kind for node in routes["a"]][:3] == ["SOURCE", "OPIN", "CHANX"]
-    assert routes["b"][1].begin == (3, 3)
-    assert routes["b"][1].end == (3, 5)
+    assert routes["b"][1].begin == (3, 7)
+    assert routes["b"][1].end == (3, 9)
 
 
 def test_a_wire_that_branches_share_counts_once():

@@ -1,7 +1,7 @@
 """Reads VPR's ``.route`` files: which wires each net takes.
 
 A net is a list of nodes of VPR's routing graph, from its source to a sink; a further branch begins with a node that the
-net has already. Coordinates are ``(x,y)`` in VTR 8 and ``(layer,x,y)`` in VTR 9. A wire that spans several blocks names
+net has already. Coordinates are ``(x,y)`` in VTR 8 and ``(x,y,layer)`` in VTR 9. A wire that spans several blocks names
 both its ends.
 """
 
@@ -92,7 +92,7 @@ def _node(line: str, here: str) -> RouteNode:
 
 
 def _place(text: str) -> tuple[int, int]:
-    x, y = (int(part) for part in text.split(",")[-2:])
+    x, y = (int(part) for part in text.split(",")[:2])
     return x, y
 
 
