@@ -9,6 +9,8 @@ import pytest
 from benchmarks import pages, records
 from benchmarks.catalogue import all_claims
 
+#: Numbers that say what was asked, and are no result.
+SETTINGS = "K4N4|MII / II|all twelve|of 12|at 16 iterations|at 256|at 4,096|95 % interval"
 TEMPLATES = sorted(pages.TEMPLATES.glob("*.yaml"))
 
 
@@ -50,7 +52,7 @@ def test_an_exhibit_has_a_claim_or_a_reason_and_its_figures_exist(path) -> None:
     for exhibit in pages.read_template(path).get("exhibits", []):
         assert exhibit.keys() <= {"item", "shows", "published", "claim", "ours", "rules", "loses", "reason"}
         assert "claim" in exhibit or "reason" in exhibit, exhibit["item"]
-        assert not re.search(r"\d", re.sub(r"\{[^}]*\}|K4N4|MII / II|all twelve|of 12", "", exhibit.get("ours", "")))
+        assert not re.search(r"\d", re.sub(rf"\{{[^}}]*\}}|{SETTINGS}", "", exhibit.get("ours", "")))
         if "claim" in exhibit:
             claim = all_claims()[exhibit["claim"]]
             assert claim.suite == path.stem

@@ -38,6 +38,11 @@ def test_a_generated_program_prints_what_native_code_prints(tmp_path: Path):
 
 
 @pytest.mark.slow
+def test_a_program_with_more_loops_than_banks_of_images_launches_the_right_ones(tmp_path: Path):
+    assert launched_loops(tmp_path, 106) > 16
+
+
+@pytest.mark.slow
 def test_generated_programs_print_what_native_code_prints(tmp_path: Path):
     """``GENERATED_PROGRAMS=200`` checks as many as are claimed."""
     count = int(os.environ.get("GENERATED_PROGRAMS", "20"))

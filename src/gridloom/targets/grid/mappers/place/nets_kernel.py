@@ -81,7 +81,7 @@ class NetCost(NamedTuple):
     over: int
 
 
-class _Saved(NamedTuple):
+class _SavedNets(NamedTuple):
     """The edges that a move touches with the ways they had, and room for a walk."""
 
     touched: Int32s
@@ -97,15 +97,15 @@ class NetRun(NamedTuple):
     edges: Edges
     links: GridLinks
     layout: NetLayout
-    saved: _Saved
+    saved: _SavedNets
     state: RandomState
 
 
 @internal
-def _room(graph: PlacedGraph, depth: int) -> _Saved:
+def _room(graph: PlacedGraph, depth: int) -> _SavedNets:
     """Room for the edges of any two nodes."""
     most = edge_room(graph)
-    return _Saved(
+    return _SavedNets(
         np.empty(most, dtype=np.int32),
         np.empty((most, depth), dtype=np.int32),
         np.empty(most, dtype=np.int32),
