@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests.targets.modulo.foreign.test_neura import LOOP, text
 
 from gridloom.cli.app import app
 
@@ -60,9 +61,8 @@ CALLS: dict[str, list[tuple[list[str], str | None]]] = {
     "program": [(["{examples}/programs/newton.yaml", "--arch", "streaming-engine:16"], None)],
     "partition": [(["kernel:alpha_blend", "--arch", "vpcma", "--method", "multilevel"], "partition")],
     "mappability-figure": [(["--svg", "figure.svg"], None)],
-    "train": [([name, "--folder", name], "learn") for name in ("ppo", "mappability", "initiation")],
+    "train": [(["ppo", "--folder", "ppo"], "learn")],
     "eval": [
-        (["mappability", "--folder", "mappability"], "learn"),
         (["cost-model", "--folder", "cost-model", "--set", "report=judges", "--set", "subjects=none"], None),
         (["ppo", "--folder", "ppo", "--set", "columns=rank", "--set", "most=1", "--set", "seeds=1",
           "--set", "seconds=0.1"], None),
@@ -95,8 +95,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], 
     """What every command does where all optional packages are missing: its help and its representative calls."""
     folder = tmp_path_factory.mktemp("bare")
     (folder / "network.onnx").write_bytes(b"")
-    counter = "array_config: {columns: 1, rows: 1, compiled_ii: 1, cores: []}"
-    (folder / "counter.yaml").write_text(counter, encoding="utf-8")
+    (folder / "counter.yaml").write_text(text(LOOP), encoding="utf-8")
     listed = [[name, "--help"] for name in commands()]
     listed += [[name, *call] for name, calls in CALLS.items() for call, _ in calls]
     words = [[word.format(examples=REPOSITORY / "examples") for word in call] for call in listed]

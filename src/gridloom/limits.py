@@ -35,6 +35,8 @@ LIMITS: Final[Mapping[str, tuple[float | None, float]]] = {
     "patience": (None, 10**9),
     "tries": (None, 10**9),
     "reconfiguration": (None, 10**12),
+    "stall": (0, 2**31 - 1),
+    "activity": (0, 2.0),
 }
 #: Seconds that reading a source may take, whatever the limit of a search; and at least, however short that is.
 READING_SECONDS: Final = 30.0

@@ -180,7 +180,7 @@ def test_the_ii_estimator_judges_modulo_arrays(monkeypatch: pytest.MonkeyPatch) 
     from gridloom.targets.modulo.ii_estimate import IiEstimate
     from gridloom.targets.modulo.learned.model import InitiationModel
 
-    def certain_above(_self: object, dfg: object, arch: object) -> IiEstimate:
+    def certain_above(_self: object, dfg: object, arch: object, *_weights: object) -> IiEstimate:
         return IiEstimate(ii=3, mii=mii(dfg, arch), reason="told", confidence=0.9, reachable=(0.1, 0.9))
 
     monkeypatch.setattr(InitiationModel, "estimate", certain_above)

@@ -13,6 +13,8 @@ import pytest
 from gridloom.archs import Arch, build
 from gridloom.cli import main
 from gridloom.cli.commands import estimate_command
+from gridloom.compiler.ir.c_source import CSource
+from gridloom.compiler.ir.driver import CompiledText
 from gridloom.compiler.loops.spec import parse
 from gridloom.compiler.python.kernel import find_source
 from gridloom.dfg.model import Dfg
@@ -57,13 +59,13 @@ def clang_runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     from gridloom.compiler.ir import reader
 
     seen: list[Path] = []
-    compile_to_ir = reader.compile_to_ir
+    compile_program = reader.compile_program
 
-    def counted(path: Path) -> str:
-        seen.append(path)
-        return compile_to_ir(path)
+    def counted(source: CSource) -> CompiledText:
+        seen.append(source.path)
+        return compile_program(source)
 
-    monkeypatch.setattr(reader, "compile_to_ir", counted)
+    monkeypatch.setattr(reader, "compile_program", counted)
     return seen
 
 

@@ -39,7 +39,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_ended(tmp_path: Path, monkeypat
     assert all(coverage.inputs_used for coverage in covered.values())
     made: list[str] = []
     monkeypatch.setattr(waiting, "simulated", lambda case, bench: made.append(case.name) or {"name": case.name})
-    monkeypatch.setattr(Bench, "_compile", lambda bench, names: None)
+    monkeypatch.setattr(Bench, "__init__", lambda bench, hardware, **_: None)
     assert len(waiting.run(chosen, store)[0]) == 2
     assert made == [chosen[1].name]
 

@@ -109,9 +109,9 @@ def test_a_place_that_does_not_exist_is_an_error_of_that_name_alone(site: Path, 
 
 
 def test_a_plugin_with_a_hook_that_cannot_be_imported_is_refused(site: Path, gridloom) -> None:
-    fields = 'kernels={"k": Entry("a:b", "")}, hooks={"passes": {"grid": "nowhere_plugin:f"}}'
+    fields = 'kernels={"k": Entry("a:b", "")}, hooks={"passes": {"modulo": "nowhere_plugin:f"}}'
     install(site, "bad-package", {"bad": "bad_plugin:TARGET"}, bad_plugin=target(fields))
-    done = gridloom("map", "kernel:vector_add", "--arch", "mesh:2x2", "--effort", 500)
+    done = gridloom("map", "kernel:vector_add", "--arch", "torus:2x2", "--effort", 500)
     assert done.status == 0 and done.out.startswith("mapped")
     reason = "cannot be loaded: ModuleNotFoundError: No module named 'nowhere_plugin'"
     place = "hook passes: nowhere_plugin:f, which a plug-in declares,"

@@ -35,6 +35,7 @@ _WORST: Final = 50.0
 def expected_row(source: str, one: ArrayCandidate, weights: str | None = None) -> dict[str, Any]:
     """Return the row that a mapping of a kernel is expected to give, and with it the ``chance`` that there is one."""
     row: dict[str, Any] = dict.fromkeys(("ii", "throughput", "period", "latency", "wirelength", "occupancy", "buffers"))
+    row["cell"] = {"source": source, "seed": 0}
     missing = {**row, "status": "failed", "chance": 0.0}
     if one.arch is None:
         return missing

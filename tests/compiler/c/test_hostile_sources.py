@@ -76,7 +76,8 @@ def test_file_outside_the_folder_is_not_included_and_not_quoted(c_file, tmp_path
     c_file('#include "../secret.h"\n', "inner.h")
     message = refusal(path)
     assert message.startswith(f"{path}: includes ")
-    assert message.endswith(", which is outside the folder of the source; copy the file there")
+    place = ", which is outside the folder of the source"
+    assert message.endswith(f"{place}; name its folder with -I, or copy the file")
     assert "password" not in message
 
 

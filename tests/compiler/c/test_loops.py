@@ -91,7 +91,8 @@ def test_a_loop_of_which_nothing_is_left_says_so(c_file):
     )
     with pytest.raises(SourceError) as caught:
         load(path)
-    assert caught.value.message == "computes nothing: it stores nothing and changes no value that is used after it"
+    nothing = "computes nothing: it stores nothing and changes no value that is used after it"
+    assert caught.value.message == f"{nothing}; gridloom compile {path}:f runs it in pieces"
     assert caught.value.where == f"{path}:5: loop in 'f'"
 
 

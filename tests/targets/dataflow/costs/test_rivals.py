@@ -86,10 +86,10 @@ def test_rules_with_fitted_numbers_take_the_worst_slowdown_and_price_the_routes(
     [
         ("rdu:8x8", None),
         ("rdu:16x8,memory_bytes=65536", None),
-        ("rdu:8x8,fifo=32", "it was trained with fifo=16, and the array has 32"),
-        ("rdu:8x8,channels=4", "it was trained with channels=1, and the array has 4"),
+        ("rdu:8x8,fifo=32", "the weights were trained for 16 fifo, found 32"),
+        ("rdu:8x8,channels=4", "the weights were trained for 1 channels, found 4"),
         ("rdu:32x8", None),
-        ("rdu:48x8", "it was tried on 32 x 16 units at most, and the array has 48 x 8"),
+        ("rdu:48x8", "the weights were trained for 1 to 32 units along the longer side, found 48"),
     ],
 )
 def test_learned_model_says_where_it_was_not_trained(monkeypatch: pytest.MonkeyPatch, spec: str, reason: str | None):
@@ -102,7 +102,7 @@ def test_learned_model_says_where_it_was_not_trained(monkeypatch: pytest.MonkeyP
 def test_weights_of_an_earlier_machine_are_not_asked(monkeypatch: pytest.MonkeyPatch):
     model = registry.load("costs", "learned")()
     monkeypatch.setitem(model.about, "machine", MACHINE - 1)
-    reason = "its weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
+    reason = "the weights were trained for an earlier machine; `gridloom train cost-model` makes new ones"
     assert model.outside(lowered("rdu:8x8")) == reason
 
 
@@ -127,7 +127,7 @@ def test_search_outside_the_training_range_takes_the_bottleneck_and_says_so(monk
     result = run(request)
     assert result.status == "mapped"
     assert result.remarks == (
-        "cost model 'learned' was replaced by 'bottleneck': it was trained with fifo=16, and the array has 32",
+        "cost model 'learned' was replaced by 'bottleneck': the weights were trained for 16 fifo, found 32",
     )
     assert run(Request(**{**vars(request), "arch": "rdu:4x4"})).remarks == ()
 

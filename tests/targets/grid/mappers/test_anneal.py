@@ -180,7 +180,7 @@ def test_published_perfect_placements_are_found(graph, array, occupancy):
 def test_close_placements_are_told_apart_from_short_wires():
     # Nodes have hardly a free tile, so that the closest placement needs links twice: its routes take detours.
     dfg = registry.load("kernels", "neosa-K4N4").build()
-    budget = Budget(effort=4_000_000, seed=1)
+    budget = Budget(effort=16_000_000, seed=1)
     close, short = (
         mapped(dfg, "mesh:8x8,inputs=skewed", AnnealConfig(objective=objective, starts=4), budget)
         for objective in ("placement", "wirelength")
@@ -331,35 +331,3 @@ def test_settings_out_of_range_are_refused(field, value, message):
     with pytest.raises(OptionError) as error:
         AnnealConfig(**{field: value})
     assert str(error.value) == message
-
-
-@settings(max_examples=12)
-@given(
-    st.integers(6, 26),
-    st.integers(0, 10_000),
-    st.integers(0, 5),
-    st.sampled_from(FAMILIES),
-    st.sampled_from(["buffers", "wirelength", "latency"]),
-)
-def test_more_effort_is_never_worse_and_less_never_takes_more_moves(nodes, number, seed, family, objective):
-    """The efforts are a chain: a run with less is the beginning of one with more."""
-    dfg = random_dag(nodes, number)
-    array = build(f"{family}:{side(dfg)}x{side(dfg)}")
-    config = AnnealConfig(objective=objective)
-    figures, moves = [], []
-    for effort in (1, 1_000, 5_000, 20_000, 60_000):
-        found = anneal(dfg, array, config, Budget(effort=effort, seed=seed))
-        if isinstance(found, Failure):
-            assert not figures, "a run with more effort failed where one with less found a mapping"
-            continue
-        judged = stats(found)
-        figures.append(
-            {
-                "buffers": (judged.buffers_max, judged.buffers_total),
-                "wirelength": (judged.wirelength,),
-                "latency": (judged.latency,),
-            }[objective]
-        )
-        moves.append(found.provenance["moves"])
-    assert figures == sorted(figures, reverse=True)
-    assert moves == sorted(moves)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+pytest.importorskip("ortools")
 from tests.search.conftest import far, proved_right
 from tests.targets.modulo.mappers.exact.test_search import fan
 

@@ -36,13 +36,13 @@ from gridloom.targets.grid.mappers.batches import BATCH, ObjectiveGoal, in_words
 from gridloom.targets.grid.mappers.mapping import PlacementCandidate, look_at, to_failure, to_mapping
 from gridloom.targets.grid.mappers.problem import StaticProblem, build_problem
 from gridloom.targets.grid.mappers.screening import screen
-from gridloom.targets.grid.mappers.search import WAYS_SHARE, Objective, StaticSearch
+from gridloom.targets.grid.mappers.search import SHORT, WAYS_SHARE, Objective, StaticSearch
 
 # The part of the remaining time that a run with trees of nets may take, and moves per second, a low estimate.
 _SPREAD, _NET_MOVES = 0.4, 400_000
 
-# Moves per temperature of the shortest starts.
-_SHORTEST = 16
+# About how many temperatures a start has: it turns a number of moves into moves per temperature.
+_TEMPERATURES = 80
 
 # Short wires: the part of a time limit after which the rest is for long starts, and how much of the rest they plan for:
 # mending takes as long again.
@@ -67,7 +67,7 @@ class AnnealConfig(GivenRegions):
     #: The number of starts when the budget has no limit.
     starts: int = 24
     #: Moves per temperature of the first starts, as a multiple of nodes^(4/3) (nodes * 4 beyond 64 nodes); the number
-    #: doubles from batch to batch. Under an effort, shorter batches come before.
+    #: doubles from batch to batch.
     inner: float = 8.0
     #: How often ``inner`` doubles at most.
     doublings: int = 4
@@ -147,10 +147,6 @@ class _Starts:
         self.elites: list[PlacementCandidate] = []
         #: Moves of a start of the last batch if no conflicts over links had to be mended.
         self.planned = 0
-        #: Batches before those of full length. Under an effort the first starts are as short as they can be, and their
-        #: length doubles from batch to batch whatever the effort is. A run with more effort makes the same batches and
-        #: then others, so that its result is never worse; one with less is a part of it, and never takes longer.
-        self.short = 0 if clock.budget.effort is None else max(0, int(np.log2(self._full() / _SHORTEST)))
         #: Whether a start had conflicts to mend, and whether the long starts were made.
         self.mended = False
         self.lengthened = False
@@ -228,7 +224,6 @@ class _Starts:
             "moves_each": moves_each,
             "stop": self.clock.stop,
             "record": self.elites[0].score if self.elites else None,
-            "share": 2.0 ** min(0, batch - self.short),
             "spread": None if self.clock.budget.time_limit is None else self._moves_left,
         }
         if self.elites and self.config.elites > 0 and k % 2 == 1:
@@ -241,14 +236,16 @@ class _Starts:
         """Moves with trees of nets that a part of the remaining time is enough for: a run that is cut short is lost."""
         return int(_SPREAD * (self.clock.remaining or 0.0) * _NET_MOVES)
 
-    def _full(self) -> float:
-        """Moves per temperature of the first batch of full length."""
-        count = max(2, len(self.search.movable))
-        return float(self.config.inner * count * min(count, _LARGE) ** (1 / 3))
-
     def _moves_each(self, batch: int) -> int:
-        """Moves per temperature of a batch: twice those of the batch before, within ``doublings``."""
-        return max(int(self._full() * 2.0 ** min(batch - self.short, self.config.doublings)), _SHORTEST)
+        """Moves per temperature of a batch: twice those of the batch before, within ``doublings`` and the effort."""
+        inner = self.config.inner * 2 ** min(batch, self.config.doublings)
+        count = max(2, len(self.search.movable))
+        moves = int(inner * count * min(count, _LARGE) ** (1 / 3))
+        effort = self.clock.budget.effort
+        if effort is not None:
+            each = WAYS_SHARE if self.config.objective in SHORT else _TEMPERATURES
+            moves = min(moves, effort // (BATCH * each))
+        return max(moves, 16)
 
 
 def _given(search: StaticSearch, clock: SearchClock) -> PlacementCandidate:

@@ -289,31 +289,29 @@ class StaticSearch:
         stop: Flag,
         record: Score | None = None,
         region: int = -1,
-        share: float = 1.0,
         spread: Callable[[], int] | None = None,
     ) -> PlacementCandidate:
         """Anneal, route, balance; then move nodes with their routes and cycles until nothing is fought over.
 
         ``first`` is the placement to begin from; None: a random one in the region of number ``region``. ``heat`` is the
         first temperature as a multiple of the spread of costs, ``moves_each`` the moves per temperature, ``record`` the
-        score of the best candidate so far, which an attempt at shallower FIFOs has to beat. ``share`` is the part of
-        the moves ``config.joint`` that runs with routes may make, ``spread`` says how many a run with trees of nets may
-        make. ``stop`` ends every stage early: the result is then what there was, legal or not. The same arguments give
-        the same candidate.
+        score of the best candidate so far, which an attempt at shallower FIFOs has to beat. ``spread`` says how many
+        moves a run with trees of nets may make. ``stop`` ends every stage early: the result is then what there was,
+        legal or not. The same arguments give the same candidate.
         """
         rng = np.random.default_rng(seed)
         allowed = self.regions[region % len(self.regions)] if first is None else self._region_of(first)
         position = self.scattered(rng, allowed) if first is None else first
         if self.config.objective in SHORT and len(self.movable) and not self.recurrent.any():
             hot = HOT if first is None else _WARM
-            return self._short_wired(position, moves_each, seed, stop, hot, self._joint_moves(share))
+            return self._short_wired(position, moves_each, seed, stop, hot, self._joint_moves())
         position, _, moves = self.anneal(position, allowed, seed=seed, heat=heat, moves_each=moves_each, stop=stop)
         short = shortest(self.problem, position)
         routes = route(self.problem, position, short, short + self.config.detour, seed=seed, rounds=30, stop=stop)
         best = self._judged(position, routes, moves)
         if len(self.movable) == 0:
             return best
-        joint_moves = self._joint_moves(share)
+        joint_moves = self._joint_moves()
         if not routes.legal or self.config.objective in SHORT:
             best = self._polished(best, allowed, joint_moves, seed, stop)
         if best.routes.overuse > _DENSE * len(self.problem.edges):
@@ -324,9 +322,9 @@ class StaticSearch:
         attempt = partial(self._timed, best.position, allowed, joint_moves, seed, stop)
         return self._shallowest(best, attempt, stop, record)
 
-    def _joint_moves(self, share: float) -> int:
+    def _joint_moves(self) -> int:
         """Moves of a run with routes."""
-        return int(share * self.config.joint * len(self.movable))
+        return self.config.joint * len(self.movable)
 
     def _short_wired(
         self, position: Int32s, moves_each: int, seed: int, stop: Flag, hot: float, joint_moves: int
