@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.flow.system.test_answer import RUN
+
+from gridloom.cli.commands import compile_command
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("ziglang")
@@ -27,6 +31,25 @@ def test_a_function_is_mapped_without_data_and_not_run(gridloom):
     assert done.status == 0, done.err
     assert done.out.startswith("compiled: first_above onto torus:4x4: 2 of 2 innermost loops on the array\n")
     assert "cycles" not in done.out
+
+
+@pytest.mark.parametrize(("differences", "status"), [((), 0), (("it printed 6, native code 7",), 1)])
+def test_a_program_that_differs_from_native_code_has_a_status_of_its_own(
+    gridloom, tmp_path, monkeypatch, differences, status
+):
+    (tmp_path / "sum.c").write_text("""#include <stdio.h>
+int x[8];
+int main(void) {
+  int s = 0;
+  for (int i = 0; i < 8; i++) s += x[i];
+  printf("%d\\n", s);
+  return 0;
+}
+""")
+    monkeypatch.setattr(compile_command, "_predicted", lambda *_: replace(RUN, program=True, differences=differences))
+    done = gridloom("compile", tmp_path / "sum.c", "--arch", "torus:2x2", "--effort", "500")
+    assert done.status == status
+    assert all(f"  {text}" in done.out for text in differences)
 
 
 def test_data_give_values_cycles_files_and_a_comparison(gridloom, data, tmp_path):

@@ -21,7 +21,7 @@ def test_a_function_that_gains_is_said_to_pay_off():
         == """\
 f on a RISC-V core with torus:4x4: 1 loop launched (predicted; gridloom system --run simulates it)
   f_9: the core is faster
-the program printed what native code leaves
+the function leaves what native code leaves
   core alone, clang -O2       3000
   core and array              1000
     array                      300   30 %

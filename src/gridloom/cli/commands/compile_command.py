@@ -162,7 +162,8 @@ def compile_source(
     if late is not None:
         # The mapping took its time and is legal: it is kept and printed before it is said why there is no run.
         raise late
-    return int(run is not None and bool(run.native.differences))
+    predicted = () if answer is None or isinstance(answer, str) else answer.differences
+    return int(bool(predicted) or (run is not None and bool(run.native.differences)))
 
 
 def _compiled(

@@ -33,7 +33,8 @@ def answer_text(run: SystemRun, mhz: float | None = None) -> str:
     if run.differences:
         lines += ["DIFFERS from native code:", *(f"  {text}" for text in run.differences)]
     elif not any("not compared" in text for text in run.reasons):
-        lines.append("the program printed what native code " + ("prints" if run.program else "leaves"))
+        equal = "the program printed what native code prints"
+        lines.append(equal if run.program else "the function leaves what native code leaves")
     best = min(run.alone, key=lambda name: run.alone[name])
     rows = [(f"core alone, {best}", run.core_alone, ""), ("core and array", run.cycles, "")]
     parts = [("array", run.busy), ("transfer", run.transfer), ("configuration", run.configuration), ("host", run.host)]
